@@ -95,14 +95,21 @@ impl ClosingRow {
     pub fn of(chain: &Chain, calendar: &Calendar) -> Option<Self> {
         session_ended_by(chain.valued_at, calendar)?;
         let term = TermStructure::of(chain, calendar);
-        Self::new(chain, &term, &Tenors::of(&term.clock, chain.valued_at, &[30.0]), calendar)
+        let tenors = Tenors::of(&term.clock, chain.valued_at, &[30.0]);
+        Self::new(chain, &term, &tenors, term.wings_at(&tenors, 30.0), calendar)
     }
 
-    /// The row of a chain with its term structure; 30 days are among the maturities. `None` as of [`NameClose::of`].
+    /// The row of a chain with its term structure and the volatilities of the call and of the put of 25 delta in 30
+    /// days, which are among the maturities. `None` as of [`NameClose::of`].
     #[must_use]
-    pub fn new(chain: &Chain, term: &TermStructure, tenors: &Tenors, calendar: &Calendar) -> Option<Self> {
+    pub fn new(
+        chain: &Chain,
+        term: &TermStructure,
+        tenors: &Tenors,
+        [call, put]: [f64; 2],
+        calendar: &Calendar,
+    ) -> Option<Self> {
         let close = NameClose::of(chain, term, tenors, calendar)?;
-        let [call, put] = [0.25, 0.75].map(|n_d1| term.vol_at(tenors, 30.0, |of| of.vol_at(n_d1)));
         Some(Self {
             underlying: chain.underlying,
             close,

@@ -238,7 +238,7 @@ impl NameEvent {
             known.has_passed(of.settles_at).is_some() && second.is_none_or(|second| is_before(second, of))
         });
         let place = points.partition_point(|of| known.has_passed(of.settles_at) == Some(false));
-        let sums = (points.len() >= FEWEST).then(|| with_jumps(&points));
+        let sums = (points.len() >= FEWEST).then(|| with_jumps(&points, &without_jumps(&points)));
         let fit = sums.as_ref().and_then(|sums| Some((sums, fit_at(sums, place)?)));
         let implied = fit.map(|(sums, fit)| (fit.parts[2], fit.error(sums, place, points.len())));
         let (variance, error) = match known.size {
@@ -265,12 +265,12 @@ impl NameEvent {
         if n < FEWEST {
             return Self::UNKNOWN;
         }
-        let misfit = |half_life: f64| EventSums::new(points, half_life).fit(DAILY).misfit;
-        let without = HALF_LIVES.map(misfit).into_iter().fold(f64::INFINITY, f64::min);
+        let plain = without_jumps(points);
+        let without = plain.iter().map(|sums| sums.fit(DAILY).misfit).fold(f64::INFINITY, f64::min);
         if without < enough {
             return Self { state: EventState::None, ..Self::UNKNOWN };
         }
-        let sums = with_jumps(points);
+        let sums = with_jumps(points, &plain);
         // two expiries at least lie after it
         let with: Vec<EventFit> = (0..n - 1).filter_map(|place| fit_at(&sums, place)).collect();
         let Some(place) = (0..with.len()).min_by(|&a, &b| with[a].misfit.total_cmp(&with[b].misfit)) else {
@@ -281,7 +281,7 @@ impl NameEvent {
         let (jump, error) = (fit.parts[2], fit.error(&sums, place, n));
         let is_by_calendar = || {
             let calendar: Vec<EventPoint> = points.iter().map(EventPoint::by_calendar).collect();
-            let fit = fit_at(&with_jumps(&calendar), place);
+            let fit = fit_at(&with_jumps(&calendar, &without_jumps(&calendar)), place);
             fit.is_some_and(|fit| is_large(fit.parts[2], &calendar, place, BY_CALENDAR))
         };
         let is_sure = without - fit.misfit > GAIN * residual && jump > ERRORS * error;
@@ -343,9 +343,14 @@ fn fit_at(sums: &[Vec<EventSums>], place: usize) -> Option<EventFit> {
     fits.reduce(better)
 }
 
+/// The sums of each half-life, without a jump.
+fn without_jumps(points: &[EventPoint]) -> [EventSums; HALF_LIVES.len()] {
+    HALF_LIVES.map(|half_life| EventSums::new(points, half_life))
+}
+
 /// The sums of each half-life, with a jump from each expiry on.
-fn with_jumps(points: &[EventPoint]) -> [Vec<EventSums>; HALF_LIVES.len()] {
-    HALF_LIVES.map(|half_life| EventSums::new(points, half_life).with_jumps(points, half_life))
+fn with_jumps(points: &[EventPoint], plain: &[EventSums; HALF_LIVES.len()]) -> [Vec<EventSums>; HALF_LIVES.len()] {
+    core::array::from_fn(|i| plain[i].with_jumps(points, HALF_LIVES[i]))
 }
 
 /// Long variance, short variance, jump; and how well they fit.

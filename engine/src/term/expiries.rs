@@ -42,8 +42,6 @@ pub struct TermExpiry {
     pub divs: f64,
     /// Volatility at the forward, between the strikes beside it; NaN: the forward is not between two strikes.
     pub vol: f64,
-    /// Half of the difference of bid and ask volatilities near the forward; NaN: fewer than two quotes have both.
-    pub half_spread: f64,
     /// Confidence of the curve at the forward, 0 to 1.
     pub confidence: f64,
     /// True if the name's event comes before settlement; `None`: unknown.
@@ -54,8 +52,8 @@ pub struct TermExpiry {
     settle: Settle,
     /// Shift of the volatilities by an override.
     vol_shift: f64,
-    /// Strikes and their volatilities, ascending.
-    smile: Vec<[f64; 2]>,
+    /// Strikes with volatilities, ascending.
+    smile: Vec<StrikeVol>,
 }
 
 impl TermExpiry {
@@ -71,18 +69,13 @@ impl TermExpiry {
             return None;
         }
         let evidence = chain.evidence.as_ref().and_then(|all| all.slices.get(place));
-        let strikes = strikes(chain, slice);
+        let smile = smile(chain, slice);
         let at_forward = |of: fn(&StrikeVol) -> f64| {
-            let within = strikes.first().is_some_and(|first| first.strike <= fwd_price)
-                && strikes.last().is_some_and(|last| last.strike > fwd_price);
-            if within { between(&strikes, fwd_price, |at| at.strike, of) } else { f64::NAN }
+            let within = smile.first().is_some_and(|first| first.strike <= fwd_price)
+                && smile.last().is_some_and(|last| last.strike > fwd_price);
+            if within { between(&smile, fwd_price, |at| at.strike, of) } else { f64::NAN }
         };
         let (vol, confidence) = (at_forward(|at| at.vol), at_forward(|at| at.confidence));
-        let t = days / YEAR_DAYS;
-        let rows = slice.rows.start as usize..slice.rows.end as usize;
-        let quoted = [Col::BidVol, Col::AskVol].map(|col| &chain.columns.get(col)[rows.clone()]);
-        let (listed, right) = (&chain.strike_milli[rows.clone()], &chain.right[rows]);
-        let half_spread = half_spread(listed, right, quoted, fwd_price, vol * t.sqrt());
         Some(Self {
             slice: place,
             expiry,
@@ -95,21 +88,32 @@ impl TermExpiry {
             borr_rate,
             divs,
             vol,
-            half_spread,
             confidence,
             holds: Some(false),
             event: 0.0,
             settle,
             vol_shift: evidence.map_or(0.0, |of| of.vol_shift),
-            smile: strikes.iter().map(|at| [at.strike, at.vol]).collect(),
+            smile,
         })
+    }
+
+    /// Half of the difference of bid and ask volatilities near the forward; NaN: fewer than two quotes have both.
+    ///
+    /// # Domain   `chain` is the one that the expiry is of
+    #[must_use]
+    pub fn half_spread(&self, chain: &Chain) -> f64 {
+        let Some(slice) = chain.slices.get(self.slice) else { return f64::NAN };
+        let rows = slice.rows.start as usize..slice.rows.end as usize;
+        let quoted = [Col::BidVol, Col::AskVol].map(|col| &chain.columns.get(col)[rows.clone()]);
+        let (listed, right) = (&chain.strike_milli[rows.clone()], &chain.right[rows]);
+        half_spread(listed, right, quoted, self.fwd_price, self.vol * self.years().sqrt())
     }
 
     /// The expiry for the search for an event: without the shift of an override, which may be of one expiry only, and
     /// with the volatility of the spot.
-    fn point(&self) -> EventPoint {
+    fn point(&self, half_spread: f64) -> EventPoint {
         let (part, vol) = (self.escrowed(), self.vol - self.vol_shift);
-        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], part * vol, part * self.half_spread)
+        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], part * vol, part * half_spread)
     }
 
     /// Part of the spot without the dividends before settlement. Volatilities are of this part: they step up where a
@@ -134,8 +138,9 @@ impl TermExpiry {
     /// The volatility where N(d₁) is so much, between strikes; NaN where no strike is as far out.
     #[must_use]
     pub fn vol_at(&self, n_d1: f64) -> f64 {
-        let within = self.smile.first().is_some_and(|first| self.n_d1(first) >= n_d1)
-            && self.smile.last().is_some_and(|last| self.n_d1(last) <= n_d1);
+        let of = self.n_d1();
+        let within = self.smile.first().is_some_and(|first| of(first) >= n_d1)
+            && self.smile.last().is_some_and(|last| of(last) <= n_d1);
         if within { self.vol_near(n_d1) } else { f64::NAN }
     }
 
@@ -143,12 +148,17 @@ impl TermExpiry {
     #[must_use]
     pub fn vol_near(&self, n_d1: f64) -> f64 {
         // N(d₁) falls with the strike
-        between(&self.smile, -n_d1, |at| -self.n_d1(at), |at| at[1])
+        let of = self.n_d1();
+        between(&self.smile, -n_d1, |at| -of(at), |at| at.vol)
     }
 
-    fn n_d1(&self, &[strike, vol]: &[f64; 2]) -> f64 {
-        let deviation = vol * self.years().sqrt();
-        norm_cdf(ln(self.fwd_price / strike) / deviation + 0.5 * deviation)
+    /// N(d₁) of a strike.
+    fn n_d1(&self) -> impl Fn(&StrikeVol) -> f64 {
+        let (forward, root_of_years) = (self.fwd_price, self.years().sqrt());
+        move |at| {
+            let deviation = at.vol * root_of_years;
+            norm_cdf(ln(forward / at.strike) / deviation + 0.5 * deviation)
+        }
     }
 
     /// Volatility of a call of 25 delta less that of a put, `rr`; and their mean less that at the forward, `fly`.
@@ -161,9 +171,9 @@ impl TermExpiry {
     /// Slope of volatility in ln K at the forward, between the strikes beside it.
     #[must_use]
     pub fn slope(&self) -> f64 {
-        let above = self.smile.partition_point(|&[strike, _]| strike <= self.fwd_price);
+        let above = self.smile.partition_point(|at| at.strike <= self.fwd_price);
         match (above.checked_sub(1).and_then(|below| self.smile.get(below)), self.smile.get(above)) {
-            (Some([low, a]), Some([high, b])) => (b - a) / ln(high / low),
+            (Some(low), Some(high)) => (high.vol - low.vol) / ln(high.strike / low.strike),
             _ => f64::NAN,
         }
     }
@@ -221,18 +231,20 @@ impl TermStructure {
         // the clock that the chain was computed with, if it is known
         let evidence = chain.evidence.as_deref();
         let clock = evidence.and_then(|own| own.clock.as_ref()).unwrap_or(calendar.variance());
-        Self::with_event(expiries, today, events, market_share, clock.clone())
+        let searched = expiries.iter().filter(|of| NameEvent::looks_at(of.days));
+        let points = searched.map(|of| of.point(of.half_spread(chain))).collect();
+        Self::with_event(expiries, points, today, events, market_share, clock.clone())
     }
 
-    /// Finds the event of some expiries.
+    /// Finds the event of some expiries, of which the search sees `points`.
     fn with_event(
         mut expiries: Vec<TermExpiry>,
+        points: Vec<EventPoint>,
         today: Date,
         known: &[EventSpan],
         market_share: f64,
         clock: VarianceClock,
     ) -> Self {
-        let points: Vec<EventPoint> = expiries.iter().map(TermExpiry::point).collect();
         let event = NameEvent::of(points, today, known);
         for of in &mut expiries {
             of.holds = event.is_in(of.expiry, of.settles_at);
@@ -301,6 +313,7 @@ impl TermStructure {
 }
 
 /// A strike with a volatility.
+#[derive(Clone, Copy, Debug)]
 struct StrikeVol {
     strike: f64,
     vol: f64,
@@ -308,7 +321,7 @@ struct StrikeVol {
 }
 
 /// The strikes of a slice that have volatilities, ascending.
-fn strikes(chain: &Chain, slice: &Slice) -> Vec<StrikeVol> {
+fn smile(chain: &Chain, slice: &Slice) -> Vec<StrikeVol> {
     let (vols, confidence) = (chain.columns.get(Col::SvcVol), chain.columns.get(Col::ConfVol));
     let mut all: Vec<StrikeVol> = Vec::with_capacity(slice.rows.len() / 2);
     for row in slice.rows.clone().map(|row| row as usize).filter(|&row| vols[row].is_finite()) {
@@ -332,41 +345,41 @@ pub fn half_spread(
     forward: f64,
     deviation: f64,
 ) -> f64 {
+    let ratio = |row: usize| f64::from(strike_milli[row]) / (1000.0 * forward);
     let far = |row: usize| {
-        let ratio = f64::from(strike_milli[row]) / (1000.0 * forward);
+        let ratio = ratio(row);
         ratio.max(1.0 / ratio)
     };
-    // from the forward outward on both sides
+    // from the forward outward on both sides, each row with its distance
     let outward = || {
+        let n = strike_milli.len();
         let mut above = strike_milli.partition_point(|&strike| f64::from(strike) <= 1000.0 * forward);
         let mut below = above;
+        let next_down = move |below: usize| if below > 0 { far(below - 1) } else { f64::INFINITY };
+        let next_up = move |above: usize| if above < n { far(above) } else { f64::INFINITY };
+        let (mut down, mut up) = (next_down(below), next_up(above));
         core::iter::from_fn(move || {
-            let goes_down = match (below > 0, above < strike_milli.len()) {
-                (true, true) => far(below - 1) <= far(above),
-                (false, false) => return None,
-                (goes_down, _) => goes_down,
-            };
-            let row = if goes_down { below - 1 } else { above };
-            if goes_down {
-                below -= 1
-            } else {
-                above += 1
+            if below > 0 && (above == n || down <= up) {
+                let found = (below - 1, down);
+                below -= 1;
+                down = next_down(below);
+                return Some(found);
             }
-            Some(row)
+            let found = (above < n).then_some((above, up))?;
+            above += 1;
+            up = next_up(above);
+            Some(found)
         })
     };
-    let is_quoted = |&row: &usize| bid_vol[row].is_finite() && ask_vol[row].is_finite();
+    let quoted = |(row, _): (usize, f64)| Some(row).filter(|&row| bid_vol[row].is_finite() && ask_vol[row].is_finite());
     let bound = exp(deviation);
-    let mut near = FewRows::of(outward().take_while(|&row| far(row) < bound).filter(is_quoted));
+    let mut near = FewRows::of(outward().take_while(|&(_, far)| far < bound).filter_map(quoted));
     if near.all().len() < 2 {
-        near = FewRows::of(outward().take(NEAREST_ROWS).filter(is_quoted));
+        near = FewRows::of(outward().take(NEAREST_ROWS).filter_map(quoted));
     }
-    let is_out = |row: usize| {
-        let ratio = f64::from(strike_milli[row]) / (1000.0 * forward);
-        match right[row] {
-            Right::Call => ratio >= 1.0 - OUT_OF_MONEY,
-            Right::Put => ratio <= 1.0 + OUT_OF_MONEY,
-        }
+    let is_out = |row: usize| match right[row] {
+        Right::Call => ratio(row) >= 1.0 - OUT_OF_MONEY,
+        Right::Put => ratio(row) <= 1.0 + OUT_OF_MONEY,
     };
     let half = |row: usize| 0.5 * (ask_vol[row] - bid_vol[row]);
     let out = near.median(half, is_out);
@@ -485,7 +498,8 @@ mod tests {
                 // that of a forward of 100 whose N(d₁) is 0.8 or 0.2
                 let strike = |n_d1: f64, vol: f64| {
                     let v = vol * (kernel::calendar::days_between(at, settles) / 365.0).sqrt();
-                    [100.0 * (0.5 * v * v - 0.841_621_233_572_914_3_f64.copysign(n_d1 - 0.5) * v).exp(), vol]
+                    let strike = 100.0 * (0.5 * v * v - 0.841_621_233_572_914_3_f64.copysign(n_d1 - 0.5) * v).exp();
+                    StrikeVol { strike, vol, confidence: 1.0 }
                 };
                 TermExpiry {
                     slice: 0,
@@ -499,7 +513,6 @@ mod tests {
                     borr_rate: 0.0,
                     divs: 0.0,
                     vol,
-                    half_spread: 0.001,
                     confidence: 1.0,
                     holds: Some(false),
                     event: 0.0,
@@ -508,10 +521,11 @@ mod tests {
                     smile: vec![strike(0.8, vol + 0.02), strike(0.2, vol - 0.01)],
                 }
             };
-            let expiries = self.vols.iter().map(expiry).collect();
+            let expiries: Vec<TermExpiry> = self.vols.iter().map(expiry).collect();
+            let points = expiries.iter().map(|of| of.point(0.001)).collect();
             let today = calendar.eastern(at).date();
             let clock = calendar.variance();
-            let term = TermStructure::with_event(expiries, today, known, self.share, clock.clone());
+            let term = TermStructure::with_event(expiries, points, today, known, self.share, clock.clone());
             (term, Tenors::new(clock, at))
         }
     }
@@ -548,7 +562,8 @@ mod tests {
         }
         near(term.ex_event_vol_at(&tenors, 30.0, |of| of.vol), 0.24994, 2e-3);
         // beyond the last expiry there is nothing
-        assert!(term.iv(&tenors, 60.0).is_nan() && term.forward_iv(&tenors, 30.0, 60.0).is_nan());
+        let iv = |days: f64| term.iv(&tenors, days);
+        assert!(iv(60.0).is_nan() && TermStructure::forward_iv(iv, 30.0, 60.0).is_nan());
         assert!(term.slope(&tenors).is_nan());
         assert!(TENORS.iter().all(|&days| term.is_between_expiries(&tenors, days) == (days <= 30.0)));
     }

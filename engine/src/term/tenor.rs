@@ -97,10 +97,17 @@ impl TermStructure {
         found.map_or(f64::NAN, |of| root(of.plain / (days / YEAR_DAYS)))
     }
 
-    /// The volatility from one maturity to a later one that both imply; NaN where variance falls.
+    /// In so many calendar days, the volatilities of the call and of the put of 25 delta.
     #[must_use]
-    pub fn forward_iv(&self, tenors: &Tenors, from: f64, to: f64) -> f64 {
-        let variance = |days: f64| self.iv(tenors, days).powi(2) * days;
+    pub fn wings_at(&self, tenors: &Tenors, days: f64) -> [f64; 2] {
+        [0.25, 0.75].map(|n_d1| self.vol_at(tenors, days, |of| of.vol_at(n_d1)))
+    }
+
+    /// The volatility from one maturity to a later one that both imply, where `iv` is that of so many calendar days;
+    /// NaN where variance falls.
+    #[must_use]
+    pub fn forward_iv(iv: impl Fn(f64) -> f64, from: f64, to: f64) -> f64 {
+        let variance = |days: f64| iv(days).powi(2) * days;
         ((variance(to) - variance(from)) / (to - from)).sqrt()
     }
 

@@ -52,7 +52,7 @@ fn told([before, of, after]: [&TermExpiry; 3], time: fn(&TermExpiry) -> f64, kno
 fn add(table: &mut Table, chain: &Chain, calendar: &Calendar, roots: &RootTable) {
     let term = TermStructure::of(chain, calendar);
     // beyond a second event nothing is known without it
-    let is_known = |of: &&TermExpiry| of.vol > 0.0 && of.half_spread < 0.02 && of.event.is_finite();
+    let is_known = |of: &&TermExpiry| of.vol > 0.0 && of.half_spread(chain) < 0.02 && of.event.is_finite();
     let known: Vec<&TermExpiry> = term.expiries().iter().filter(is_known).collect();
     for beside in known.windows(3) {
         let beside = [beside[0], beside[1], beside[2]];

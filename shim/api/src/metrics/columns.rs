@@ -98,7 +98,7 @@ pub(super) struct NameMetrics<'a> {
     /// By [`TENORS`].
     iv: [f64; TENORS.len()],
     /// Volatilities in 30 days of the call and of the put of 25 delta.
-    wings: [f64; 2],
+    pub(super) wings: [f64; 2],
     /// The expiry that moves are expected until: the first one a day away.
     next: Option<&'a TermExpiry>,
     /// Exposures of all its contracts.
@@ -108,7 +108,7 @@ pub(super) struct NameMetrics<'a> {
 impl<'a> NameMetrics<'a> {
     pub(super) fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors, roots: &RootTable) -> Self {
         let iv = TENORS.map(|days| term.iv(tenors, days));
-        let wings = [0.25, 0.75].map(|n_d1| term.vol_at(tenors, 30.0, |of| of.vol_at(n_d1)));
+        let wings = term.wings_at(tenors, 30.0);
         let quoted = || term.expiries().iter().filter(|of| of.vol.is_finite());
         // in the last hours of an expiry its volatility says little
         let next = quoted().find(|of| of.days >= 1.0).or_else(|| quoted().next());
@@ -133,7 +133,7 @@ impl<'a> NameMetrics<'a> {
 
     fn forward(&self, from: f64, to: f64) -> Metric {
         let known = [from, to].into_iter().find(|&days| self.iv_at(days).is_nan());
-        or(self.term.forward_iv(self.tenors, from, to), known.map_or(CROSSED, |days| self.why(days)))
+        or(TermStructure::forward_iv(|days| self.iv_at(days), from, to), known.map_or(CROSSED, |days| self.why(days)))
     }
 
     fn skew(&self, of: impl Fn(f64, f64, f64) -> f64) -> Metric {

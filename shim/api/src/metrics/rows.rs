@@ -67,7 +67,7 @@ impl NameDraft {
         let mut cells = Vec::with_capacity(NAME.len());
         cells.extend(BY_CHAIN.iter().map(|column| (column.find)(&metrics)));
         let iv30d = Some(metrics.iv_at(30.0)).filter(|vol| vol.is_finite()).ok_or_else(|| metrics.why(30.0));
-        let closing = ClosingRow::new(chain, &term, &tenors, calendar);
+        let closing = ClosingRow::new(chain, &term, &tenors, metrics.wings, calendar);
         let TermStructure { market_share, clock, .. } = term;
         let (underlying, valued_at, price) = (chain.underlying, chain.valued_at, chain.underlying_price());
         Self { underlying, valued_at, cells, closing, iv30d, price, market_share, clock }

@@ -159,12 +159,6 @@ impl<'a> NameTerm<'a> {
     }
 }
 
-/// The volatility between two maturities that both imply.
-fn forward_vol(vol: impl Fn(f64) -> f64, from: f64, to: f64) -> f64 {
-    let variance = |days: f64| vol(days).powi(2) * days;
-    ((variance(to) - variance(from)) / (to - from)).sqrt()
-}
-
 /// One record in the making.
 struct Record(String);
 
@@ -208,8 +202,8 @@ const FORWARDS: [(&str, f64, f64); 5] = [
 const TWO_YEARS: f64 = 730.0;
 
 /// Difference of bid and ask volatility at the forward.
-fn width(expiry: &TermExpiry) -> f64 {
-    2.0 * expiry.half_spread
+fn width(chain: &Chain, expiry: &TermExpiry) -> f64 {
+    2.0 * expiry.half_spread(chain)
 }
 
 /// The dividends of a year to come: their sum and number, and the first one.
@@ -305,8 +299,8 @@ fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock
         let event = &term.structure.event;
         ["impliedMove", "impliedEarningsMove"].iter().for_each(|name| record.number(name, event.move_sd()));
         record.zeros(&["ieeEarnEffect"]);
-        record.number("mwAdj30", term.at(30.0, width));
-        record.number("mwAdj2y", term.at(TWO_YEARS, width));
+        record.number("mwAdj30", term.at(30.0, |expiry| width(chain, expiry)));
+        record.number("mwAdj2y", term.at(TWO_YEARS, |expiry| width(chain, expiry)));
         record.zeros(&["rDrv30", "rDrv2y", "rSlp30", "rSlp2y"]);
         record.number("rVol30", term.vol(30.0));
         record.number("rVol2y", term.vol(TWO_YEARS));
@@ -325,10 +319,10 @@ fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock
             }
         }
         for (end, from, to) in FORWARDS {
-            record.number(&format!("fwd{end}"), forward_vol(|days| term.vol(days), from, to));
+            record.number(&format!("fwd{end}"), TermStructure::forward_iv(|days| term.vol(days), from, to));
         }
         for (end, from, to) in FORWARDS {
-            record.number(&format!("fexErn{end}"), forward_vol(|days| term.ex_event_vol(days), from, to));
+            record.number(&format!("fexErn{end}"), TermStructure::forward_iv(|days| term.ex_event_vol(days), from, to));
         }
         for prefix in ["ffwd", "ffexErn", "fbfwd", "fbfexErn"] {
             FORWARDS.iter().for_each(|(end, ..)| record.number(&format!("{prefix}{end}"), 0.0));
@@ -351,7 +345,7 @@ fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -
             record.number("residualYieldRate", expiry.borr_rate);
             record.zeros(&["residualRateSlp", "residualR2"]);
             record.number("confidence", expiry.confidence);
-            record.number("mwVol", width(expiry));
+            record.number("mwVol", width(chain, expiry));
             for percent in (0..=100).rev().step_by(5) {
                 record.number(&format!("vol{percent}"), expiry.vol_near(f64::from(percent) / 100.0));
             }
@@ -523,8 +517,8 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("divFreq", dividends.n);
         record.number("divAmt", dividends.next.map_or(0.0, |next| next.amount));
         record.number("divYield", 100.0 * dividends.sum / term.at(0.0, |expiry| expiry.und_price));
-        record.number("mktWidthVol", term.at(30.0, width));
-        record.number("mktWidthVolInf", term.at(TWO_YEARS, width));
+        record.number("mktWidthVol", term.at(30.0, |expiry| width(chain, expiry)));
+        record.number("mktWidthVolInf", term.at(TWO_YEARS, |expiry| width(chain, expiry)));
         for (calls, puts, number) in
             [("cVolu", "pVolu", QuoteNumber::Volume), ("cOi", "pOi", QuoteNumber::OpenInterest)]
         {
