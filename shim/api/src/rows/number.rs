@@ -79,8 +79,10 @@ pub fn push_as(to: &mut Vec<u8>, x: f64, print: Print) {
     // a short buffer where the text is: to clear a long one takes longer than the digits
     if let (Print::UpTo(6) | Print::Point(6), true) = (print, x.abs() < FAST_MAX - 1.0) {
         let mut buf = [0; 16];
-        let end = put_as(&mut buf, 0, x, print);
-        return to.extend_from_slice(&buf[..end]);
+        let end = to.len() + put_as(&mut buf, 0, x, print);
+        // a copy of one length is a store
+        to.extend_from_slice(&buf);
+        return to.truncate(end);
     }
     let mut buf = [0; NUMBER_MAX];
     let end = put_as(&mut buf, 0, x, print);

@@ -135,15 +135,15 @@ impl TableLines {
 
     /// Appends a row with a cell per column, as [`Self::push`] does.
     pub fn push_led(&mut self, leads: &CellLeads, row: &[Fact], out: &mut Vec<u8>) {
+        let mut cells = self.open_led(leads, out);
+        row.iter().for_each(|fact| cells.push(fact));
+        cells.close();
+    }
+
+    /// Begins a row, whose cells follow one by one.
+    pub fn open_led<'a>(&mut self, leads: &'a CellLeads, out: &'a mut Vec<u8>) -> LedCells<'a> {
         self.open_row(out);
-        let mut start = 0;
-        for (&end, fact) in leads.ends.iter().zip(row) {
-            out.extend_from_slice(&leads.text[start..end]);
-            start = end;
-            push_value(out, self.format, fact);
-            out.extend_from_slice(self.format.frame().cell_close.as_bytes());
-        }
-        self.close_row(out);
+        LedCells { format: self.format, leads, n: 0, start: 0, out }
     }
 
     /// Appends rows that were written within another table.
@@ -178,6 +178,50 @@ impl TableLines {
             out.push(b']');
         }
         out.extend_from_slice(frame.foot.as_bytes());
+    }
+}
+
+/// A row whose cells are appended one by one, in the order of its columns: numbers without a [`Fact`] for each.
+pub struct LedCells<'a> {
+    format: Format,
+    leads: &'a CellLeads,
+    /// Cells so far, and the end of the text before the last one.
+    n: usize,
+    start: usize,
+    out: &'a mut Vec<u8>,
+}
+
+impl LedCells<'_> {
+    /// Appends a cell.
+    pub fn push(&mut self, fact: &Fact) {
+        self.lead();
+        push_value(self.out, self.format, fact);
+        self.end_cell();
+    }
+
+    /// Appends a number; one that is not finite is missing.
+    #[inline]
+    pub fn number(&mut self, x: f64) {
+        self.lead();
+        push_number(self.out, self.format, x);
+        self.end_cell();
+    }
+
+    /// Ends the row.
+    pub fn close(self) {
+        self.out.extend_from_slice(self.format.frame().row_close.as_bytes());
+    }
+
+    #[inline]
+    fn lead(&mut self) {
+        let end = self.leads.ends.get(self.n).copied().unwrap_or(self.start);
+        self.out.extend_from_slice(&self.leads.text[self.start..end]);
+        (self.n, self.start) = (self.n + 1, end);
+    }
+
+    #[inline]
+    fn end_cell(&mut self) {
+        self.out.extend_from_slice(self.format.frame().cell_close.as_bytes());
     }
 }
 
@@ -265,8 +309,16 @@ fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
         Fact::Count(n) => push(&n.to_string()),
         Fact::Milli(milli) => push(&pointed(*milli, frame.tabular)),
         Fact::Flag(yes) => push(if *yes { "true" } else { "false" }),
-        Fact::Number(x) if x.is_finite() => number::push_as(out, *x, frame.print.unwrap_or(Print::UpTo(6))),
-        Fact::Number(_) => push(frame.null),
+        Fact::Number(x) => push_number(out, format, *x),
+    }
+}
+
+#[inline]
+fn push_number(out: &mut Vec<u8>, format: Format, x: f64) {
+    let frame = format.frame();
+    match x.is_finite() {
+        true => number::push_as(out, x, frame.print.unwrap_or(Print::UpTo(6))),
+        false => out.extend_from_slice(frame.null.as_bytes()),
     }
 }
 

@@ -187,7 +187,12 @@ impl Stream for FactText {
                 lines.end(out);
                 return Progress::Done;
             };
-            lines.push_led(&self.leads, &row.cells(&self.clock, &mut self.times), out);
+            match &row {
+                FactRow::Cells(cells) => lines.push_led(&self.leads, cells, out),
+                FactRow::Metrics(row) => {
+                    metric_cells::push(row, lines, &self.leads, &self.clock, &mut self.times, out);
+                }
+            }
         }
         Progress::More
     }
@@ -236,8 +241,32 @@ fn labels(columns: &[ColumnHead<'_>], row: &[Fact]) -> Vec<(&'static str, String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::NAME;
     use jiff::Timestamp;
     use jiff::tz::TimeZone;
+
+    #[test]
+    fn a_row_of_a_name_has_the_text_of_its_cells() {
+        let missing = [ColumnHead { name: "missing", is_number: false }];
+        let heads: &'static [ColumnHead<'static>] = [&metric_cells::NAMED[..], NAME, &missing[..]].concat().leak();
+        let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+        let all = [
+            Metric::Number(-0.25),
+            Metric::Missing("no_event"),
+            Metric::Word("found"),
+            Metric::Date(jiff::civil::date(2026, 1, 9)),
+            Metric::Number(3.5e9),
+        ];
+        let underlying = kernel::contract::Symbol::parse("KO").unwrap();
+        let cells = all.into_iter().cycle().take(NAME.len()).collect();
+        let row = NameRow { underlying, valued_at: Timestamp::UNIX_EPOCH, cells };
+        let cells = FactRow::Cells(metric_cells::cells(&row, &clock, &mut LastTime::default()));
+        for format in [Format::Json, Format::Ndjson, Format::PointCsv, Format::Html] {
+            let text = |row| FactForm::Text(format).write(Heading::default(), heads, vec![row], &clock).unwrap();
+            let [direct, by_cells] = [FactRow::Metrics(Arc::new(row.clone())), cells.clone()].map(text);
+            assert_eq!(String::from_utf8(direct).unwrap(), String::from_utf8(by_cells).unwrap());
+        }
+    }
 
     #[test]
     fn a_table_is_written_in_pieces_and_counts_the_rows_to_come() {

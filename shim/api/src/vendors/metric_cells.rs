@@ -3,7 +3,7 @@
 use crate::metrics::{Metric, NAME, NameRow};
 use crate::rows::clock::{Clock, LastTime};
 use crate::rows::frame::ColumnHead;
-use crate::rows::table::Fact;
+use crate::rows::table::{CellLeads, Fact, TableLines};
 use jiff::Timestamp;
 use kernel::contract::Symbol;
 
@@ -47,6 +47,33 @@ pub(super) fn fact(metric: Metric) -> Fact {
 /// The cells of a name's row in a table.
 pub(super) fn cells(row: &NameRow, clock: &Clock, times: &mut LastTime) -> Vec<Fact> {
     table_row(row.underlying, row.valued_at, NAME, &row.cells, clock, times)
+}
+
+/// Appends a name's row to a table: [`cells`], of which numbers are not made first.
+pub(super) fn push(
+    row: &NameRow,
+    lines: &mut TableLines,
+    leads: &CellLeads,
+    clock: &Clock,
+    times: &mut LastTime,
+    out: &mut Vec<u8>,
+) {
+    let mut cells = lines.open_led(leads, out);
+    cells.push(&Fact::Word(row.underlying.to_string()));
+    cells.push(&Fact::Word(times.spell(row.valued_at, clock)));
+    let mut missing = Vec::with_capacity(row.cells.len());
+    for (column, metric) in NAME.iter().zip(&row.cells) {
+        match metric {
+            Metric::Number(x) => cells.number(*x),
+            Metric::Missing(why) => {
+                missing.push((column.name, *why));
+                cells.number(f64::NAN);
+            }
+            other => cells.push(&fact(*other)),
+        }
+    }
+    cells.push(&Fact::Reasons(missing));
+    cells.close();
 }
 
 /// The number in a column of a name's row in a table; NaN: it has none.
