@@ -6,8 +6,7 @@
 //! strike and volatility a lane. This file has the equations, and boundaries that end at a date or at expiry; `falling`
 //! and `tip` have the boundaries of a put's windows. Never: exercise right before a date, a table.
 
-use super::between_grid::{BetweenGrid, GridNode};
-use super::time_between::{FromPoint, TimeBetween};
+use super::time_between::{BetweenGrid, FromPoint, GridNode, TimeBetween};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
 use crate::american::settings::{BETWEEN, FALLING, LIMIT_LEFT, PACES, SAME, SHRINKS};

@@ -6,8 +6,7 @@
 //! distance from the boundary keeps it. One strike and volatility a lane. Never: a table.
 
 use super::between_dates::ExerciseBoundary;
-use super::periods::{DATES_FAR, DATES_TOP, FAR_LEAST};
-use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
+use super::periods::{DATES_FAR, DATES_TOP, DateSolution, FAR_LEAST, HeldPremium, LaterExercise, Period};
 use crate::american::at_date::{DatePremium, RegionEnd};
 use crate::american::settings::SAME;
 use crate::black76::European;
@@ -254,9 +253,9 @@ struct Region<L: Lanes> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::between_grid::Fineness;
-    use super::super::problem::Problem;
+    use super::super::periods::Problem;
     use super::super::solved::Solved;
+    use super::super::time_between::Fineness;
     use super::*;
     use crate::american::draws::every;
     use crate::american::recursion::{AmericanOption, Solution};

@@ -5,7 +5,7 @@
 //! boundary). Their correlation √(ts/T) is free of σ, so all derivatives are elementary.
 //! Never: a table.
 
-use super::taylor::{Taylor, at};
+use super::series::{Taylor, at};
 use crate::american::integral::Premium;
 use crate::american::no_dividends::NoDividends;
 use crate::american::normal_pair::{Correlation, partials};

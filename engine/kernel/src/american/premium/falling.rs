@@ -10,9 +10,7 @@
 use super::between_dates::{
     ExerciseBoundary, HeldAt, HoldingLessPayoff, Nearby, PerPoint, Search, not_held, per_point,
 };
-use super::between_grid::{BetweenGrid, Fineness, GridNode};
-use super::between_grid::{FALLING_CELL, FALLING_CELLS};
-use super::time_between::{Line, TimeBetween};
+use super::time_between::{BetweenGrid, FALLING_CELL, FALLING_CELLS, Fineness, GridNode, Line, TimeBetween};
 use crate::american::at_date::DatePremium;
 use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, SAME};

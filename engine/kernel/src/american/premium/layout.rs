@@ -5,8 +5,8 @@
 //! boundaries would begin and end within its strikes. Never: a solve.
 
 use super::super::band::Band;
-use super::classify::{Depth, Span, changes, continuous, first_window};
 use super::table::Table;
+use crate::american::pays::{Depth, Span, changes, continuous, first_window};
 use crate::american::settings::{LAYOUT, SAME};
 use crate::american::shared::SharedBoundaries;
 use crate::contract::Right;

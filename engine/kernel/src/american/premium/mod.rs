@@ -3,41 +3,34 @@
 //! `PremiumTables::prepare` builds the tables that contracts need (milliseconds), and [`PremiumTables::jet`] reads
 //! them (about a microsecond a contract, every pass). The files, in the order of a build:
 //!
-//! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
-//! - `problem`: the inputs of a solve; `solved`: its result at all strikes and volatilities;
+//! - `layout`: the strikes and volatilities of each table;
 //! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
-//!   room's parent); `periods`: the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`
-//!   and `tip`: exercise within them;
-//! - `table`: the coefficients that are kept; `tabulate` and `rates`: their fit; `resolution`: the check of a fit;
-//! - `evaluate`, `exercise` and `until_date`: reading; `taylor` and `chebyshev`: arithmetic.
+//!   room's parent); `periods`: inputs and solution of a date, and the periods between dates; `time_between`,
+//!   `between_dates`, `falling` and `tip`: exercise within them; `solved`: the solution at all strikes and volatilities;
+//! - `table`: the coefficients that are kept, and their fit; `rates`: their derivatives in the rates;
+//! - `evaluate` and `exercise`: reading; `series`: arithmetic.
 //!
 //! Never: a spot in a table.
 
 mod between_dates;
-mod between_grid;
-mod chebyshev;
-mod classify;
 mod dates;
 mod evaluate;
 mod exercise;
 mod falling;
 mod layout;
 mod periods;
-mod problem;
 mod rates;
 mod resolution;
+mod series;
 mod solved;
 mod table;
-mod tabulate;
-mod taylor;
 mod time_between;
 mod tip;
-mod until_date;
 mod windows;
 
 use super::band::{Band, Counts, Numbers};
 use super::no_dividends::NoDividends;
-use super::pays::{exercised_now, most_premium};
+use super::pays::{Depth, Span, deep, exercised_now, most_premium};
 use super::shared::SharedBoundaries;
 use crate::american::boundary::TIME_LEAST;
 use crate::american::settings::{SAME, TABLES};
@@ -47,12 +40,11 @@ use crate::dividends::{SAME_DATE, SET_BACK, Terms, are_same};
 use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
-use classify::{Depth, Span, deep};
 use evaluate::Clock;
 use exercise::{Inputs, best_plan};
 use layout::{TablePart, covered, tiles};
+use series::{Taylor, at};
 use table::{Layout, Table};
-use taylor::{Taylor, at};
 
 /// Greatest move of b as a part of the greater rate.
 const B_PART: f64 = 0.1;

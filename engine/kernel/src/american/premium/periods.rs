@@ -1,10 +1,10 @@
-//! Periods between two ex-dates, or from the last one to expiry, and the premium at their begin. One strike and
-//! volatility a lane. Never: a boundary's search.
+//! Inputs and solution of a table's date, and what the solution is made of: periods between two ex-dates, or from the
+//! last one to expiry, and the premium at their begin. One strike and volatility a lane. Never: a boundary's search.
 
 use super::between_dates::ExerciseBoundary;
-use super::chebyshev::Lobatto;
 use super::falling::Falling;
-use super::time_between::TimeBetween;
+use super::series::Lobatto;
+use super::time_between::{Fineness, TimeBetween};
 use super::tip::Tip;
 use crate::american::at_date::{DatePremium, Series, Wait};
 use crate::american::moment::Flow;
@@ -239,4 +239,18 @@ impl<L: InLanes<L>> AfterLast<L> {
     pub(super) fn scaled(&self, ratio: f64) -> Self {
         Self { between: self.between.scaled(ratio), at: self.at.as_ref().map(|at| at.scaled(ratio)) }
     }
+}
+
+/// Inputs of a solve that all contracts share.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    /// +1 call, −1 put.
+    pub(super) phi: f64,
+    pub(super) terms: Terms,
+    /// Years from now to the date that the solve goes back to; right after its dividend if it is an ex-date.
+    pub(super) stop: f64,
+    /// True if exercise between ex-dates can pay.
+    pub(super) continuous: bool,
+    /// Fineness of a put's window that begins at `stop`; [`Fineness::Rates`] applies to all windows.
+    pub(super) fineness: Fineness,
 }

@@ -1,10 +1,10 @@
 //! Derivatives of a premium table in r and b: of its boundary and of its series. Never: a value, an evaluation.
 
-use super::between_grid::Fineness;
-use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
-use super::problem::Problem;
+use super::periods::Problem;
+use super::series::{Axis, bend, fit_tensor, without_tail};
 use super::solved::{Solved, pairs};
 use super::table::{RATE_NODES, Rates, Table};
+use super::time_between::Fineness;
 use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
 use crate::work::count;

@@ -3,12 +3,10 @@
 //! boundaries go to the recursion of the reference, one contract at a time. Never: a table.
 
 use super::between_dates::Nearby;
-use super::chebyshev::{Axis, Lobatto};
-use super::classify::two_sided;
-use super::periods::{DATES_FAR, FAR_LEAST};
-use super::periods::{DateSolution, HeldPremium, Period};
-use super::problem::Problem;
+use super::periods::{DATES_FAR, DateSolution, FAR_LEAST, HeldPremium, Period, Problem};
+use super::series::{Axis, Lobatto};
 use super::windows::put_windows;
+use crate::american::pays::two_sided;
 use crate::american::recursion::{AmericanOption, Solution};
 use crate::american::settings::{BETWEEN, SAME, TIP};
 use crate::black76::European;

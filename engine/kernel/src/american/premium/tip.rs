@@ -6,8 +6,7 @@
 //! premium.
 
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, ends};
-use super::between_grid::{BetweenGrid, Fineness};
-use super::time_between::{TimeBetween, to_come};
+use super::time_between::{BetweenGrid, Fineness, TimeBetween, to_come};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, REACHES, SAME, TIP};

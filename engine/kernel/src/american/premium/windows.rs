@@ -7,12 +7,9 @@
 //! table.
 
 use super::between_dates::{ExerciseBoundary, Nearby};
-use super::between_grid::Fineness;
 use super::falling::Falling;
-use super::periods::DATES_FAR;
-use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
-use super::problem::Problem;
-use super::time_between::{ClosingWindow, TimeBetween};
+use super::periods::{AfterLast, DATES_FAR, DateSolution, HeldPremium, Island, LaterExercise, Problem, WindowBoundary};
+use super::time_between::{ClosingWindow, Fineness, TimeBetween};
 use super::tip::TippedWindow;
 use crate::american::at_date::{DatePremium, RegionEnd};
 use crate::american::moment::FlowTime;

@@ -5,8 +5,7 @@
 
 use super::flow::{AmericanOption, FlowBlock, FlowSums, Flows, Slopes};
 use super::interval::{Holding, Interval};
-use super::rules::{Geometry, INNER, POINTS, points};
-use super::stretch::Stretch;
+use super::stretch::{Geometry, INNER, POINTS, Stretch, points};
 use crate::american::settings::{LAMBDA_LEAST, LIMIT_LEFT, REACHES, SAME, SHRINKS};
 use crate::american::start::carried;
 use crate::lanes::{Block, Lanes};

@@ -1,8 +1,7 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
 use super::flow::{AmericanOption, FlowMoment, Flows, Slopes};
-use super::rules::{spot_class, spot_rule};
-use super::stretch::{Curve, Stretch};
+use super::stretch::{Curve, Stretch, spot_class, spot_rule};
 use crate::american::at_date::{DatePremium, Wait};
 use crate::american::settings::COLLOCATION;
 use crate::black76::European;

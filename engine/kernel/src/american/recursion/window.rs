@@ -7,8 +7,7 @@
 use super::collocation::Outcome;
 use super::flow::{AmericanOption, FlowMoment};
 use super::interval::{Holding, Interval};
-use super::rules::{POINTS, TAIL_STEP, points, reach_class};
-use super::stretch::Stretch;
+use super::stretch::{POINTS, Stretch, TAIL_STEP, points, reach_class};
 use crate::american::settings::{CLOSING_STRIKES, REACHES, SAME, WINDOW_FOUND};
 use crate::american::start::{earned, explicit};
 use crate::solve::{bracketed_root, gauss};
