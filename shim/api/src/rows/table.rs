@@ -316,9 +316,10 @@ fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
 #[inline]
 fn push_number(out: &mut Vec<u8>, format: Format, x: f64) {
     let frame = format.frame();
-    match x.is_finite() {
-        true => number::push_as(out, x, frame.print.unwrap_or(Print::UpTo(6))),
-        false => out.extend_from_slice(frame.null.as_bytes()),
+    if x.is_finite() {
+        number::push_as(out, x, frame.print.unwrap_or(Print::UpTo(6)));
+    } else {
+        out.extend_from_slice(frame.null.as_bytes());
     }
 }
 
