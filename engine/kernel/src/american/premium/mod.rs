@@ -6,7 +6,8 @@
 //! - `layout`: the strikes and volatilities of each table;
 //! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
 //!   room's parent); `periods`: inputs and solution of a date, and the periods between dates; `time_between`,
-//!   `between_dates`, `falling` and `tip`: exercise within them; `solved`: the solution at all strikes and volatilities;
+//!   `between_dates`, `falling` and `tip`: exercise within them; `solved`: the solution at all strikes and
+//!   volatilities;
 //! - `table`: the coefficients that are kept, and their fit; `rates`: their derivatives in the rates;
 //! - `evaluate` and `exercise`: reading; `series`: arithmetic.
 //!
