@@ -236,10 +236,6 @@ pub fn implied_near<L: Lanes>(
     let nothing = VolDerivatives::straight(c(0.0), c(0.0));
     let mut last = Evaluated { sigma, time_value: c(0.0), jet: nothing };
     for _ in 0..NEAR_STEPS {
-        // blocks without a price are many: wings without bids, rights without time value
-        if done.all() {
-            break;
-        }
         let (plain, early) = (european_vol(sought.phi, sought.at, sought.x, sought.k, sigma), premium(sigma));
         let jet = VolDerivatives {
             value: plain.value + early.value,
@@ -255,6 +251,9 @@ pub fn implied_near<L: Lanes>(
         // a step that is still large after the last round is no answer
         found = found | (close & !done);
         done = done | close;
+        if done.all() {
+            break;
+        }
     }
     Near { sigma: L::select(found, sigma, c(f64::NAN)), wanted, last }
 }
