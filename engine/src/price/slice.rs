@@ -13,9 +13,10 @@ use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the rows of one expiry, its part of the columns of the chain: volatilities of its quotes and of its curve, values, Greeks. All are missing so far
-/// but `prev_vol`. Quotes that the curve misses by far are marked as faults, and its volatilities are kept as first
-/// guesses of the next pass; both are of the curve as fitted, without the shift that a user adds.
+/// Fills the rows of one expiry, its part of the columns of the chain: volatilities of its quotes and of its curve,
+/// values, Greeks. All are missing so far but `prev_vol`. Quotes that the curve misses by far are marked as faults, and
+/// its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift that
+/// a user adds.
 ///
 /// # Domain   `lapse` of an expiry that has not settled: its days are positive
 pub fn price_slice(
