@@ -1,8 +1,9 @@
-//! Dates of events, of names and of the whole market, as comma-separated rows. Bytes to records. Never: a file handle.
+//! Events of names and of the whole market, and weights of the variance clock, as comma-separated rows. Bytes to
+//! records. Never: a file handle.
 
 use super::csv::{Column, CsvFault, Row, optional, read_rows, required};
 use jiff::civil::{Date, Time};
-use kernel::calendar::{EventDate, EventTime, MarketEvent, MarketEventKind};
+use kernel::calendar::{ClockWeight, EventDate, EventTime, MarketEvent, MarketEventKind};
 use kernel::contract::Symbol;
 use kernel::error::Reason;
 use kernel::limits;
@@ -28,8 +29,9 @@ const VARIANCE_DAYS: usize = 5;
 
 /// Reads `date,symbol,kind[,time][,move][,variance_days]`. A name has events of kind `earnings` and `other`, the market
 /// (`*`) those of [`MarketEventKind`]. The time is `bmo`, `amc`, `HH:MM` Eastern or empty. `move` is one standard
-/// deviation of a name's move in percent, `variance_days` the size of a market event. A second row of one event is
-/// refused, and the first kept.
+/// deviation of a name's move in percent, `variance_days` the size of a market event. A row of the market without a
+/// date and of a kind of [`ClockWeight`] sets that weight to its `variance_days`. A second row of one event is refused,
+/// and the first kept.
 #[must_use]
 pub fn parse_events(file: &Path, bytes: &[u8]) -> (Vec<EventRecord>, Report) {
     let (mut records, mut seen) = (Vec::new(), HashSet::new());
@@ -44,20 +46,33 @@ pub fn parse_events(file: &Path, bytes: &[u8]) -> (Vec<EventRecord>, Report) {
     (records, report)
 }
 
-fn key(record: &EventRecord) -> (Date, Option<Symbol>, Option<MarketEventKind>) {
+fn key(record: &EventRecord) -> (Option<Date>, Option<Symbol>, &'static str) {
     match record {
-        EventRecord::Name(name, event) => (event.date, Some(*name), None),
-        EventRecord::Market(event) => (event.date, None, Some(event.kind)),
+        EventRecord::Name(name, event) => (Some(event.date), Some(*name), ""),
+        EventRecord::Market(event) => (Some(event.date), None, event.kind.name()),
+        EventRecord::Weight(weight, _) => (None, None, weight.name()),
+    }
+}
+
+fn read_weight(row: &Row<'_, { COLUMNS.len() }>, weight: ClockWeight) -> Result<EventRecord, CsvFault> {
+    let is_used = |column: &usize| row.bytes(*column).is_ok_and(|text| !text.is_empty());
+    match [DATE, TIME, MOVE].into_iter().find(is_used) {
+        Some(column) => Err((column, Reason::Unused)),
+        None => Ok(EventRecord::Weight(weight, row.number(VARIANCE_DAYS, weight.bound())?)),
     }
 }
 
 fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<EventRecord, CsvFault> {
+    let kind = row.text(KIND)?;
+    let is_market = row.text(SYMBOL)? == "*";
+    if is_market && let Some(weight) = ClockWeight::ALL.into_iter().find(|of| of.name() == kind) {
+        return read_weight(row, weight);
+    }
     let date = row.date(DATE)?;
     let number = |column: usize, bound| row.number_or_nan(column, bound).map(|x| Some(x).filter(|x| !x.is_nan()));
     let (size, weight) = (number(MOVE, limits::EVENT_MOVE)?, number(VARIANCE_DAYS, limits::EVENT_DAYS)?);
     let time = parse_event_time(row.bytes(TIME)?).ok_or((TIME, Reason::NotATime))?;
-    let kind = row.text(KIND)?;
-    if row.text(SYMBOL)? != "*" {
+    if !is_market {
         if !["earnings", "other"].contains(&kind) {
             return Err((KIND, Reason::NotAWord));
         }
@@ -103,7 +118,7 @@ mod tests {
     fn events_of_names_and_of_the_market_are_read() {
         let (records, refused) = parse(
             "2026-12-02,NVDA,earnings,amc,7,\n2026-12-10,KO,other,,,\n2026-12-09,*,fomc,,,0.4\n\
-             2026-12-15,*,other,12:30,,2\n",
+             2026-12-15,*,other,12:30,,2\n,*,night,,,0.3\n,*,closed,,,0\n",
         );
         let [nvda, ko] = ["NVDA", "KO"].map(|name| Symbol::parse(name).unwrap());
         let of_name = |name, day, time, size, is_earnings| {
@@ -118,6 +133,8 @@ mod tests {
                 of_name(ko, 10, EventTime::Unknown, None, false),
                 market(date(2026, 12, 9), MarketEventKind::Fomc, None, Some(0.4)),
                 market(date(2026, 12, 15), MarketEventKind::Other, Some(time(12, 30, 0, 0)), Some(2.0)),
+                EventRecord::Weight(ClockWeight::Night, 0.3),
+                EventRecord::Weight(ClockWeight::Closed, 0.0),
             ]
         );
     }
@@ -135,6 +152,11 @@ mod tests {
             ("2026-12-02,*,cpi,,1,", "move", Reason::Unused),
             ("2026-12-02,KO,earnings,,,1", "variance_days", Reason::Unused),
             ("2026-12-01,F,other,,,", "date", Reason::Duplicate),
+            ("2026-12-01,*,night,,,0.3", "date", Reason::Unused),
+            (",*,closed,,1,0.3", "move", Reason::Unused),
+            (",*,early,,,", "variance_days", Reason::Missing),
+            (",*,night,,,1", "variance_days", Reason::OutOfRange),
+            (",F,night,,,0.3", "date", Reason::Missing),
         ] {
             let (records, refused) = parse(&format!("2026-12-01,F,earnings,,,\n{row}\n"));
             assert_eq!((records.len(), refused), (1, vec![(3, field, reason)]), "{row}");

@@ -13,7 +13,7 @@ mod variance;
 
 pub use day::Day;
 pub use known::{EventDate, EventSpan, EventTime};
-pub use variance::{ClockReading, MarketEvent, MarketEventKind, VarianceClock, VarianceWeights};
+pub use variance::{ClockReading, ClockWeight, MarketEvent, MarketEventKind, VarianceClock, VarianceWeights};
 
 use self::day::{CLOSE, CLOSE_EARLY, NEW_YORK, OPEN};
 use self::shift::ShiftDate;

@@ -67,6 +67,8 @@ bounds! {
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     EVENT_MOVE       0.0       200.0           "percent"                 "move of an event";
     EVENT_DAYS       0.0       100.0           "variance days"           "size of an event of the market";
+    NIGHT_PART       0.05      0.95      "of a session's variance" "night, and early session beside a whole one";
+    CLOSED_DAYS      0.0       1.0             "variance days"           "a date without a session";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
     ALERT_BYTES      0.0       1_048_576.0     "bytes"                   "file of alert rules";

@@ -1,7 +1,7 @@
 //! Records that feeds deliver, whatever their format, and that stores take in. Never: a format, a column.
 #![warn(clippy::arithmetic_side_effects)]
 
-use crate::calendar::{Day, EventDate, MarketEvent};
+use crate::calendar::{ClockWeight, Day, EventDate, MarketEvent};
 use crate::contract::{ContractKey, Deliverable, Right, Symbol};
 use crate::error::Reason;
 use crate::limits;
@@ -120,6 +120,8 @@ pub enum EventRecord {
     Name(Symbol, EventDate),
     /// Of the whole market.
     Market(MarketEvent),
+    /// A weight of the variance clock, on every date.
+    Weight(ClockWeight, f64),
 }
 
 /// The names whose dividends a source covers: for such a name, no dividend means that none is paid.

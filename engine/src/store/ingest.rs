@@ -4,7 +4,7 @@
 use super::book::{Book, BookSlice};
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
-use kernel::calendar::{Calendar, Day, VarianceClock, expirations::canonical_expiry};
+use kernel::calendar::{Calendar, Day, VarianceClock, VarianceWeights, expirations::canonical_expiry};
 use kernel::contract::{ContractKey, Deliverable, RootTable, Settle, Symbol, roots::is_flex};
 use kernel::error::Reason;
 use kernel::limits;
@@ -540,7 +540,7 @@ impl Store {
     }
 }
 
-/// The calendar with these events in addition to those that it has of the market.
+/// The calendar with these events in addition to those that it has of the market, and with their weights.
 #[must_use]
 pub fn with_events(calendar: Calendar, events: &[EventRecord], roots: &RootTable) -> Calendar {
     if events.is_empty() {
@@ -548,14 +548,18 @@ pub fn with_events(calendar: Calendar, events: &[EventRecord], roots: &RootTable
     }
     let of_market = events.iter().filter_map(|event| match event {
         EventRecord::Market(event) => Some(*event),
-        EventRecord::Name(..) => None,
+        EventRecord::Name(..) | EventRecord::Weight(..) => None,
     });
     let of_names = events.iter().filter_map(|event| match event {
         EventRecord::Name(name, event) => Some((roots.canonical(*name), *event)),
-        EventRecord::Market(_) => None,
+        EventRecord::Market(_) | EventRecord::Weight(..) => None,
+    });
+    let weights = events.iter().fold(VarianceWeights::default(), |weights, event| match *event {
+        EventRecord::Weight(weight, value) => weights.with(weight, value),
+        EventRecord::Name(..) | EventRecord::Market(_) => weights,
     });
     let market = VarianceClock::market_events().iter().copied().chain(of_market);
-    calendar.with_events(market).with_known_events(of_names)
+    calendar.with_weights(weights).with_events(market).with_known_events(of_names)
 }
 
 /// The places of quotes in the order of their rows: a row is put at the end of its slice then, not before all others.

@@ -6,6 +6,7 @@
 use super::day::{CLOSE_EARLY, Day, NEW_YORK, OPEN, instant};
 use super::shift::ShiftDate;
 use crate::contract::Symbol;
+use crate::limits::{self, Bound};
 use jiff::civil::{Date, Time, date, time};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
@@ -54,7 +55,53 @@ impl Default for VarianceWeights {
     }
 }
 
+/// A weight of the clock that a user may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockWeight {
+    /// [`VarianceWeights::night`].
+    Night,
+    /// [`VarianceWeights::closed`].
+    Closed,
+    /// [`VarianceWeights::early`].
+    Early,
+}
+
+impl ClockWeight {
+    /// Every weight.
+    pub const ALL: [Self; 3] = [Self::Night, Self::Closed, Self::Early];
+
+    /// The word in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Night => "night",
+            Self::Closed => "closed",
+            Self::Early => "early",
+        }
+    }
+
+    /// Values that it may have: every moment of a session and of a night has some variance.
+    #[must_use]
+    pub const fn bound(self) -> Bound {
+        match self {
+            Self::Night | Self::Early => limits::NIGHT_PART,
+            Self::Closed => limits::CLOSED_DAYS,
+        }
+    }
+}
+
 impl VarianceWeights {
+    /// These weights with another value of one of them.
+    #[must_use]
+    pub fn with(mut self, weight: ClockWeight, value: f64) -> Self {
+        match weight {
+            ClockWeight::Night => self.night = value,
+            ClockWeight::Closed => self.closed = value,
+            ClockWeight::Early => self.early = value,
+        }
+        self
+    }
+
     /// Variance days of a year, so that volatilities of long terms are the same by either clock.
     #[must_use]
     pub fn year(&self) -> f64 {

@@ -1,5 +1,5 @@
 use super::*;
-use kernel::calendar::{EventDate, EventTime, MarketEvent, MarketEventKind};
+use kernel::calendar::{ClockWeight, EventDate, EventTime, MarketEvent, MarketEventKind};
 use kernel::contract::Right;
 use kernel::records::Activity;
 use proptest::prelude::*;
@@ -299,6 +299,14 @@ fn events_of_a_feed_are_in_its_calendar() {
     let [with, without] = of_market(&store);
     assert!((with - without - 0.5).abs() < 1e-9, "{with} {without}");
     assert_eq!(store.calendar().known_events(ko), [event]);
+    let weights =
+        [(ClockWeight::Night, 0.3), (ClockWeight::Closed, 0.2)].map(|(of, value)| EventRecord::Weight(of, value));
+    store.ingest(&Batch { events: Some(weights.to_vec()), ..Batch::default() }, now());
+    let weekend = ["2026-12-11T16:00:00-05:00", "2026-12-14T09:30:00-05:00"].map(|at| at.parse().unwrap());
+    let passed = |store: &Store| store.calendar().variance().days(weekend[0], weekend[1], 0.0);
+    assert!((passed(&store) - 0.7).abs() < 1e-9, "{}", passed(&store));
+    store.ingest(&Batch { events: Some(vec![EventRecord::Name(ko, event)]), ..Batch::default() }, now());
+    assert!((passed(&store) - 0.55).abs() < 1e-9, "{}", passed(&store));
     // dates of sessions that come later leave them in place
     store.ingest(&Batch { days: Some(vec![(day, Day::Early)]), ..Batch::default() }, now());
     assert_eq!(store.calendar().known_events(ko), [event]);
