@@ -180,10 +180,35 @@ pub struct Sought<'a, L> {
 pub struct Near<L: Lanes> {
     /// Volatility per √year; NaN if it was not found within a few steps, or the price has no time value.
     pub sigma: L,
-    /// ∂V/∂σ at the volatility, approximately.
-    pub vega: L,
     /// The lanes whose price has a time value: those that have a volatility.
     pub wanted: L::Mask,
+    /// The last evaluation, at most a last step from the volatility where that was found.
+    pub last: Evaluated<L>,
+}
+
+/// Value and its derivatives at a volatility.
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluated<L: Lanes> {
+    sigma: L,
+    /// Value less its lower bound, currency per share.
+    time_value: L,
+    jet: VolDerivatives<L>,
+}
+
+impl<L: Lanes> Evaluated<L> {
+    /// ∂V/∂σ.
+    #[must_use]
+    pub fn vega(&self) -> L {
+        self.jet.vega
+    }
+
+    /// The volatility of a value less its lower bound near this one, by a step of third order; NaN for a value of 0 or
+    /// less.
+    #[must_use]
+    #[inline(always)]
+    pub fn near(&self, time_value: L) -> L {
+        self.sigma + householder(self.sigma, self.time_value, time_value, &self.jet)
+    }
 }
 
 /// Volatilities at which European value plus `premium(sigma)` equals `price`, from a `start` near them: no bracket, no
@@ -208,8 +233,13 @@ pub fn implied_near<L: Lanes>(
     // a lane without a start is left to the bracketed search, too
     let mut done = !(wanted & c(0.0).lt(start));
     let mut found = done & !done;
-    let mut vega = c(0.0);
+    let nothing = VolDerivatives::straight(c(0.0), c(0.0));
+    let mut last = Evaluated { sigma, time_value: c(0.0), jet: nothing };
     for _ in 0..NEAR_STEPS {
+        // blocks without a price are many: wings without bids, rights without time value
+        if done.all() {
+            break;
+        }
         let (plain, early) = (european_vol(sought.phi, sought.at, sought.x, sought.k, sigma), premium(sigma));
         let jet = VolDerivatives {
             value: plain.value + early.value,
@@ -217,19 +247,16 @@ pub fn implied_near<L: Lanes>(
             volga: plain.volga + early.volga,
             ultima: plain.ultima + early.ultima,
         };
-        let step = householder(sigma, jet.value - sought.floor, target, &jet);
+        last = Evaluated { sigma, time_value: jet.value - sought.floor, jet };
+        let step = householder(sigma, last.time_value, target, &jet);
         // the error after this step is of its fourth power: below 1e-14 of sigma, so that no other is taken
         let close = step.abs().le(sigma * LAST_STEP);
         sigma = L::select(done, sigma, sigma + step);
-        vega = L::select(done, vega, jet.vega);
         // a step that is still large after the last round is no answer
         found = found | (close & !done);
         done = done | close;
-        if done.all() {
-            break;
-        }
     }
-    Near { sigma: L::select(found, sigma, c(f64::NAN)), vega, wanted }
+    Near { sigma: L::select(found, sigma, c(f64::NAN)), wanted, last }
 }
 
 /// An iterate and the bracket of the answer.

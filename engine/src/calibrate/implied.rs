@@ -137,7 +137,7 @@ struct Memory<'a> {
 }
 
 /// Implies volatilities at bid, mid and ask of one right of a block. The mid starts from the last curve's volatility,
-/// bid and ask from the mid's.
+/// bid and ask a step from the mid's.
 ///
 /// # Shapes   `sigma` by strike, padded; `vols` at mid, bid and ask, by row
 /// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered
@@ -150,25 +150,33 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, vol
     let premium = early.by_sigma(&here, right, block);
     // values by expansions of a lattice are final here, as a search by a lattice would not be more accurate
     let preliminary = !here.quality.is_final();
-    let mut find = |which: usize, column: &[f64], start: Block| {
-        let price = ladder.gather(right, block, column);
-        let near = imply_block(&here, right, &VolSearch { k, price, start }, &premium);
-        let allowed = near.sigma * IMPLIED.allowed + (near.sigma - start).abs() * IMPLIED.allowed_of_step;
+    // `from`: where the curve or the mid has the volatility
+    let mut find = |which: usize, search: &VolSearch, from: Block| {
+        let near = imply_block(&here, right, search, &premium);
+        let allowed = near.sigma * IMPLIED.allowed + (near.sigma - from).abs() * IMPLIED.allowed_of_step;
         let found = near.sigma.gt(Block::splat(0.0));
-        let sure = if preliminary { found } else { premium.doubt(near.sigma).le(allowed * near.vega) };
+        let sure = if preliminary { found } else { premium.doubt(near.sigma).le(allowed * near.last.vega()) };
         let open = near.wanted & !sure;
         if !open.any() {
-            return near.sigma;
+            return (near.sigma, near);
         }
         let mut numbers = [0.0; BLOCK];
         near.sigma.store(&mut numbers);
-        remember(side, which, &VolSearch { k, price, start }, open, &mut numbers, memory);
-        Block::load(&numbers)
+        remember(side, which, search, open, &mut numbers, memory);
+        (Block::load(&numbers), near)
     };
-    let mid = find(0, &quotes.mid, start_of(sigma, block));
-    let near = Block::select(mid.gt(Block::splat(0.0)), mid, start_of(sigma, block));
-    // from the mid's volatility, which is half a spread away: one or two steps; from the last curve it may be several
-    let (low, high) = (find(1, &quotes.bid, near), find(2, &quotes.ask, near));
+    let curve = start_of(sigma, block);
+    let price = |column: &[f64]| ladder.gather(right, block, column);
+    let (mid, near) = find(0, &VolSearch { k, price: price(&quotes.mid), start: curve }, curve);
+    let zero = Block::splat(0.0);
+    let (from, floor) = (Block::select(mid.gt(zero), mid, curve), here.floor(right, k));
+    // a step from the mid's evaluation leaves one evaluation to bid and ask of usual spreads
+    let mut side_of = |which: usize, column: &[f64]| {
+        let price = price(column);
+        let start = Block::select(near.sigma.gt(zero), near.last.near(price - floor), from);
+        find(which, &VolSearch { k, price, start }, from).0
+    };
+    let (low, high) = (side_of(1, &quotes.bid), side_of(2, &quotes.ask));
     for (vol, column) in [mid, low, high].into_iter().zip(vols) {
         let mut numbers = [0.0; BLOCK];
         vol.store(&mut numbers);

@@ -67,7 +67,7 @@ pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, slice: &mut Slic
         look.gaps(fwd, terms, early, sigma, [&mut room.gaps, &mut room.vols]);
         if moved > PREMIUM.steady * input.s {
             let h = PREMIUM.bump * width;
-            look.gaps(fwd + h, terms, early, sigma, [&mut room.bumped, &mut room.slope]);
+            look.gaps(fwd + h, terms, early, &room.vols, [&mut room.bumped, &mut room.slope]);
             let slope = |(here, there): (&f64, &f64)| 1.0 + (there - here) / (df * h);
             room.slope.clear();
             room.slope.extend(room.gaps.iter().zip(&room.bumped).map(slope));
@@ -153,7 +153,8 @@ impl NearMoney<'_> {
     /// Computes the premium of the call less that of the put at each strike, at a forward, and the volatility; NaN:
     /// none. Premiums come from `early`, or from a lattice.
     ///
-    /// # Shapes   both by strike, padded to blocks; NaN outside of the blocks near the money
+    /// # Shapes   `sigma`, where the volatilities are sought from, and both results by strike, padded to blocks; NaN
+    /// outside of the blocks near the money
     /// # Cost     a volatility and two premiums a strike; without `early` two lattices more
     fn gaps(
         &self,
@@ -186,7 +187,11 @@ impl NearMoney<'_> {
             // the right that is out of the money has less exercise premium, so its volatility depends least on the
             // sought forward; against the spot and not the forward, as exercise pays S − K
             let calls = Block::splat(here.s).le(k);
-            let sigma = Block::select(calls, of(Right::Call), of(Right::Put));
+            let sigma = match (calls.any(), calls.all()) {
+                (_, true) => of(Right::Call),
+                (false, _) => of(Right::Put),
+                _ => Block::select(calls, of(Right::Call), of(Right::Put)),
+            };
             let [call, put] = premium.map(|p| p.at(sigma).value);
             (call - put).store(&mut gaps[block * BLOCK..]);
             sigma.store(&mut vols[block * BLOCK..]);
