@@ -106,8 +106,8 @@ class Page:
             return
         unexpected = [line for line in said if not any(word in line for word in self.expects)]
         assert not unexpected, f"the browser complains: {unexpected[:3]}"
-        # chrome: is what the browser has in itself
-        foreign = [url for url in urls if not url.startswith((self.base + "/", "data:", "chrome:"))]
+        # chrome: and chrome-untrusted: are what the browser has in itself
+        foreign = [url for url in urls if not url.startswith((self.base + "/", "data:", "chrome:", "chrome-untrusted:"))]
         assert urls and not foreign, f"asked elsewhere: {foreign[:3]}"
         assert reached, "the log of sockets has no socket"
         for address in reached:
