@@ -17,8 +17,8 @@ pub struct Snapshot {
     /// The instant that it shows: the latest valuation time of its chains.
     pub time: Timestamp,
     chains: Vec<Arc<Chain>>,
-    /// (root, chain), sorted: which chains list a root.
-    roots: Vec<(Symbol, u32)>,
+    /// (root, chain), sorted: which chains list a root. Shared with the snapshots before that list the same.
+    roots: Arc<[(Symbol, u32)]>,
     pending: Vec<Symbol>,
     /// Number of pending names without an answer from any vendor.
     unanswered: usize,
@@ -43,7 +43,33 @@ impl Snapshot {
             roots.extend(chain.slices.roots().iter().map(|&root| (root, i)));
         }
         roots.sort_unstable();
-        Self { number, time, chains, roots, pending, unanswered: 0, is_complete: true }
+        Self { number, time, chains, roots: roots.into(), pending, unanswered: 0, is_complete: true }
+    }
+
+    /// [`Snapshot::new`] of chains in ascending order. Where they list what this snapshot lists, only those that are not
+    /// its own are read: a market is published dozens of times a second, a few chains new.
+    #[must_use]
+    pub fn next(&self, number: u64, chains: Vec<Arc<Chain>>, mut pending: Vec<Symbol>) -> Self {
+        let Some(time) = self.time_of(&chains) else { return Self::new(number, chains, pending) };
+        pending.sort_unstable();
+        Self { number, time, chains, roots: Arc::clone(&self.roots), pending, unanswered: 0, is_complete: true }
+    }
+
+    /// The instant of `chains` that list the same underlyings and roots as this snapshot's; `None`: they do not, or the
+    /// instant goes back.
+    fn time_of(&self, chains: &[Arc<Chain>]) -> Option<Timestamp> {
+        if self.chains.len() != chains.len() {
+            return None;
+        }
+        let mut time = self.time;
+        for (old, new) in self.chains.iter().zip(chains).filter(|(old, new)| !Arc::ptr_eq(old, new)) {
+            let is_same = old.underlying == new.underlying && old.slices.roots() == new.slices.roots();
+            if !is_same || new.valued_at < old.valued_at {
+                return None;
+            }
+            time = time.max(new.valued_at);
+        }
+        Some(time)
     }
 
     /// Marks the snapshot as incomplete, until the feed has been read once: further names may follow.

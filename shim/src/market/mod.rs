@@ -421,16 +421,22 @@ impl MarketLoop {
     /// its list again, since it may have taken in names while others were computed.
     fn missing(&self) -> (Vec<Symbol>, Vec<Symbol>) {
         let listed = self.feed.names();
-        let has_none = |name: &Symbol| !self.chains.contains_key(name);
-        let unanswered =
-            self.feed.outstanding().names.into_iter().filter(|name| has_none(name) && !listed.contains(name));
-        (listed.iter().copied().filter(has_none).collect(), unanswered.collect())
+        let has_none = |name: &Symbol| !self.chains.contains_key(name) && !listed.contains(name);
+        let unanswered = self.feed.outstanding().names.into_iter().filter(has_none).collect();
+        // a walk along both: a look-up of every name would be most of a publication
+        let mut known = self.chains.keys().peekable();
+        let is_missing = |name: &&Symbol| {
+            while known.next_if(|known| known < name).is_some() {}
+            known.peek() != Some(name)
+        };
+        (listed.iter().filter(is_missing).copied().collect(), unanswered)
     }
 
     fn publish(&mut self) {
         self.number += 1;
         let (quoted, unanswered) = self.missing();
-        let snapshot = Snapshot::new(self.number, self.chains.values().cloned().collect(), quoted).awaiting(unanswered);
+        let chains = self.chains.values().cloned().collect();
+        let snapshot = self.market.load().next(self.number, chains, quoted).awaiting(unanswered);
         let snapshot = if self.is_complete { snapshot } else { snapshot.starting() };
         if self.restored.len() == self.chains.len() {
             self.sessions.iter_mut().for_each(|sessions| sessions.restored(self.number));

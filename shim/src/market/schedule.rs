@@ -17,9 +17,10 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopSettings {
     /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and
-    /// the feed is polled, so a batch bounds the wait of a finished chain; below some milliseconds the threads wait for
-    /// each other at its end. A contract that was computed before takes 1 to 1.5 µs, so 10,000 take about 13 ms. The
-    /// chains of a batch are in memory twice: 30,000 took 35 to 40 MB more on `sim:full`.
+    /// the feed is polled, so a batch bounds the wait of a finished chain; the smaller it is, the longer the threads wait
+    /// for each other. A contract that was computed before takes 0.6 to 1.5 µs, so 20,000 take 12 to 30 ms. A steady
+    /// pass of `sim:full` took 0.96 of the time that it takes with 10,000. The chains of a batch are in memory twice:
+    /// 30,000 in place of 10,000 took 35 to 40 MB more.
     pub batch_contracts: u32,
     /// Time that a batch is expected to take at most, on each thread, 20 to 500 ms. It bounds batches of first
     /// computations, whose contracts take 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for
@@ -42,7 +43,7 @@ pub struct LoopSettings {
 impl Default for LoopSettings {
     fn default() -> Self {
         Self {
-            batch_contracts: 10_000,
+            batch_contracts: 20_000,
             batch_time: Duration::from_millis(100),
             preliminary_above_contracts: 100_000,
             first_publish: Duration::from_millis(250),

@@ -111,7 +111,7 @@ impl Feed for SimFeed {
     }
 
     fn names(&self) -> BTreeSet<Symbol> {
-        self.market.underlyings().collect()
+        self.places.keys().copied().collect()
     }
 
     fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
