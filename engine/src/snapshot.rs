@@ -46,8 +46,8 @@ impl Snapshot {
         Self { number, time, chains, roots: roots.into(), pending, unanswered: 0, is_complete: true }
     }
 
-    /// [`Snapshot::new`] of chains in ascending order. Where they list what this snapshot lists, only those that are not
-    /// its own are read: a market is published dozens of times a second, a few chains new.
+    /// [`Snapshot::new`] of chains in ascending order. Where they list what this snapshot lists, only those that are
+    /// not its own are read: a market is published dozens of times a second, a few chains new.
     #[must_use]
     pub fn next(&self, number: u64, chains: Vec<Arc<Chain>>, mut pending: Vec<Symbol>) -> Self {
         let Some(time) = self.time_of(&chains) else { return Self::new(number, chains, pending) };

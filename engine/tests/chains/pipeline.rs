@@ -5,6 +5,7 @@ use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
+use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -134,4 +135,55 @@ fn the_session_before_gives_prev_vol() {
     let (old, new) = (row(&vols[0], before, strike), row(&vols[1], slice, strike));
     let (shown, was) = (vols[1].columns.get(Col::PrevVol)[new], vols[0].columns.get(Col::SvcVol)[old]);
     assert_eq!(shown.to_bits(), was.to_bits());
+}
+
+/// What a snapshot says of its chains: number, instant, names, pending names, chains by root.
+fn told(snapshot: &Snapshot) -> String {
+    let names = |chains: &mut dyn Iterator<Item = &Arc<Chain>>| -> Vec<_> {
+        chains.map(|chain| (chain.underlying, chain.valued_at)).collect()
+    };
+    let roots = snapshot.chains().iter().flat_map(|chain| chain.slices.roots());
+    let by_root: Vec<_> = roots.map(|&root| names(&mut snapshot.chains_of_root(root))).collect();
+    format!(
+        "{} {} {:?} {:?} {by_root:?}",
+        snapshot.number,
+        snapshot.time,
+        names(&mut snapshot.chains().iter()),
+        snapshot.pending()
+    )
+}
+
+#[test]
+fn a_snapshot_after_another_is_what_it_were_alone() {
+    let chains: Vec<Arc<Chain>> = computed(1, false).into_values().collect();
+    let pending = vec![Symbol::parse("ZZZ").unwrap(), Symbol::parse("AAA").unwrap()];
+    let before = Snapshot::new(1, chains.clone(), Vec::new());
+    let replaced = |of: &[(usize, i64)]| {
+        let mut chains = chains.clone();
+        for &(at, seconds) in of {
+            let mut chain = (*chains[at]).clone();
+            chain.valued_at += jiff::SignedDuration::from_secs(seconds);
+            chains[at] = Arc::new(chain);
+        }
+        chains
+    };
+    let mut other_roots = replaced(&[(0, 1)]);
+    let last = chains.last().unwrap();
+    other_roots[0] = Arc::new(Chain { underlying: other_roots[0].underlying, ..(**last).clone() });
+    let all_back: Vec<(usize, i64)> = (0..chains.len()).map(|at| (at, -5)).collect();
+    let markets = [
+        chains.clone(),
+        replaced(&[(1, 3)]),
+        replaced(&[(1, -3), (4, 0)]),
+        replaced(&all_back),
+        other_roots,
+        chains[1..].to_vec(),
+        Vec::new(),
+    ];
+    for (n, market) in markets.into_iter().enumerate() {
+        let (next, alone) =
+            (before.next(2, market.clone(), pending.clone()), Snapshot::new(2, market, pending.clone()));
+        assert_eq!(told(&next), told(&alone), "market {n}");
+        assert!(next.is_complete() && told(&next) != told(&before));
+    }
 }

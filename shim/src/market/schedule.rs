@@ -17,10 +17,10 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopSettings {
     /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and
-    /// the feed is polled, so a batch bounds the wait of a finished chain; the smaller it is, the longer the threads wait
-    /// for each other. A contract that was computed before takes 0.6 to 1.5 µs, so 20,000 take 12 to 30 ms. A steady
-    /// pass of `sim:full` took 0.96 of the time that it takes with 10,000. The chains of a batch are in memory twice:
-    /// 30,000 in place of 10,000 took 35 to 40 MB more.
+    /// the feed is polled, so a batch bounds the wait of a finished chain; the smaller it is, the longer the threads
+    /// wait for each other. A contract that was computed before takes 0.6 to 1.5 µs, so 20,000 take 12 to 30 ms. A
+    /// steady pass of `sim:full` took 0.96 of the time that it takes with 10,000. The chains of a batch are in memory
+    /// twice: 30,000 in place of 10,000 took 35 to 40 MB more.
     pub batch_contracts: u32,
     /// Time that a batch is expected to take at most, on each thread, 20 to 500 ms. It bounds batches of first
     /// computations, whose contracts take 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for
@@ -381,8 +381,8 @@ mod tests {
         };
         assert_eq!(batch(None, Quality::Preliminary), 20);
         assert_eq!(batch(None, Quality::Full), 2);
-        assert_eq!(batch(Some((2_500, false)), Quality::Full), 4);
-        assert_eq!(batch(Some((3_000, false)), Quality::Full), 4, "the last may exceed it");
+        assert_eq!(batch(Some((5_000, false)), Quality::Full), 4);
+        assert_eq!(batch(Some((6_000, false)), Quality::Full), 4, "the last may exceed it");
         assert_eq!(batch(Some((500, true)), Quality::Full), 2);
         assert_eq!(batch(Some((u32::MAX, true)), Quality::Full), 1, "at least one");
         assert_eq!(batch(Some((0, false)), Quality::Full), all.len());
@@ -403,9 +403,9 @@ mod tests {
         }
         let batch = |work| Round::new(all.clone()).next_batch(settings.most(2), |_| settings.cost(&times, work)).len();
         assert_eq!((batch(first(true)), batch(first(false))), (1, 20), "0.3 s and 0.1 s on two threads");
-        let again = NameWork::of(Quality::Full, Some((200, false)), true);
+        let again = NameWork::of(Quality::Full, Some((400, false)), true);
         assert_eq!(batch(again), 100, "what was computed before is bounded by its contracts");
-        assert_eq!(batch(NameWork::of(Quality::Preliminary, Some((200, false)), true)), 100);
+        assert_eq!(batch(NameWork::of(Quality::Preliminary, Some((400, false)), true)), 100);
     }
 
     #[test]
