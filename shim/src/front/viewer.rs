@@ -97,7 +97,7 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     let columns: Vec<_> = offered.into_iter().map(column_row).collect();
     let groups: Vec<_> =
         Group::VIEWED.iter().map(|group| json!({"group": group.name(), "title": group.help()})).collect();
-    let indices: BTreeSet<String> = RootTable::embedded().indices().map(|index| index.to_string()).collect();
+    let indices: BTreeSet<String> = RootTable::embedded().indices().iter().map(|index| index.to_string()).collect();
     let tables = [
         ("COLUMNS", json!(columns)),
         ("GROUPS", json!(groups)),

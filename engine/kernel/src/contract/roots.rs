@@ -7,6 +7,7 @@ use super::terms::{ForwardBasis, Settle, Style, Symbol};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use std::collections::BTreeSet;
 
 /// Facts of a root that hold for all its contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub enum IdentityOnly {
 pub struct RootTable {
     /// By root, then by the time up to which they hold, the present ones last.
     rows: Vec<RootRow>,
+    /// Underlyings that the table has and that are no class shares, ascending.
+    indices: Vec<Symbol>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +77,9 @@ impl RootTable {
         rows.sort_unstable_by_key(|row| (row.facts.root, row.until));
         let is_several: Vec<bool> = rows.iter().map(|row| of_root(&rows, row.facts.root).len() > 1).collect();
         rows.iter_mut().zip(is_several).for_each(|(row, several)| row.facts.is_dated = several);
-        Some(Self { rows })
+        let underlyings = rows.iter().map(|row| row.facts.underlying);
+        let indices: BTreeSet<Symbol> = underlyings.filter(|name| !name.as_str().contains('.')).collect();
+        Some(Self { rows, indices: indices.into_iter().collect() })
     }
 
     /// The row of a root, if the table has one: the present one, else the last one.
@@ -147,15 +152,17 @@ impl RootTable {
         self.rows.iter().filter(is_listed).map(|row| row.facts.root)
     }
 
-    /// The indices, one for each of their roots: underlyings that the table has and that are no class shares.
-    pub fn indices(&self) -> impl Iterator<Item = Symbol> {
-        self.rows.iter().map(|row| row.facts.underlying).filter(|underlying| !underlying.as_str().contains('.'))
+    /// The indices, ascending: underlyings that the table has and that are no class shares.
+    #[must_use]
+    pub fn indices(&self) -> &[Symbol] {
+        &self.indices
     }
 
     /// True if an underlying is an index.
     #[must_use]
     pub fn is_index(&self, underlying: Symbol) -> bool {
-        self.indices().any(|index| index == underlying)
+        // asked for each contract of a feed
+        self.indices.binary_search(&underlying).is_ok()
     }
 }
 
@@ -168,13 +175,13 @@ fn of_root(rows: &[RootRow], root: Symbol) -> &[RootRow] {
 /// True if a root is a FLEX series, which feeds drop: it starts with a digit.
 #[must_use]
 pub fn is_flex(root: Symbol) -> bool {
-    root.as_str().as_bytes().first().is_some_and(u8::is_ascii_digit)
+    root.as_bytes().first().is_some_and(u8::is_ascii_digit)
 }
 
 /// True if a root of two or more bytes ends in 1 to 9, as those of adjusted contracts do.
 #[must_use]
 pub fn is_adjusted(root: Symbol) -> bool {
-    matches!(root.as_str().as_bytes(), [_, .., b'1'..=b'9'])
+    matches!(root.as_bytes(), [_, .., b'1'..=b'9'])
 }
 
 fn parse_row(line: &str) -> Option<RootRow> {

@@ -60,8 +60,13 @@ impl Symbol {
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        let end = self.0.iter().position(|&b| b == 0).unwrap_or(8);
-        core::str::from_utf8(&self.0[..end]).unwrap_or_default()
+        core::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// The bytes of the text.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0[..self.0.iter().position(|&b| b == 0).unwrap_or(8)]
     }
 }
 
