@@ -4,7 +4,7 @@
 use super::book::{Book, BookSlice};
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
-use kernel::calendar::{Calendar, Day, VarianceClock, VarianceWeights, expirations::canonical_expiry};
+use kernel::calendar::{Calendar, Day, VarianceClock, expirations::canonical_expiry};
 use kernel::contract::{ContractKey, Deliverable, RootTable, Settle, Symbol, roots::is_flex};
 use kernel::error::Reason;
 use kernel::limits;
@@ -540,7 +540,7 @@ impl Store {
     }
 }
 
-/// The calendar with these events in addition to those that it has of the market, and with their weights.
+/// The calendar with these events in addition to those that it has of the market, and with the weights among them.
 #[must_use]
 pub fn with_events(calendar: Calendar, events: &[EventRecord], roots: &RootTable) -> Calendar {
     if events.is_empty() {
@@ -554,7 +554,7 @@ pub fn with_events(calendar: Calendar, events: &[EventRecord], roots: &RootTable
         EventRecord::Name(name, event) => Some((roots.canonical(*name), *event)),
         EventRecord::Market(_) | EventRecord::Weight(..) => None,
     });
-    let weights = events.iter().fold(VarianceWeights::default(), |weights, event| match *event {
+    let weights = events.iter().fold(*calendar.variance().weights(), |weights, event| match *event {
         EventRecord::Weight(weight, value) => weights.with(weight, value),
         EventRecord::Name(..) | EventRecord::Market(_) => weights,
     });

@@ -137,8 +137,8 @@ fn the_session_before_gives_prev_vol() {
     assert_eq!(shown.to_bits(), was.to_bits());
 }
 
-/// What a snapshot says of its chains: number, instant, names, pending names, chains by root.
-fn told(snapshot: &Snapshot) -> String {
+/// A snapshot as text: its number, instant, chains, pending names, and the chains that list each root.
+fn described(snapshot: &Snapshot) -> String {
     let names = |chains: &mut dyn Iterator<Item = &Arc<Chain>>| -> Vec<_> {
         chains.map(|chain| (chain.underlying, chain.valued_at)).collect()
     };
@@ -154,7 +154,7 @@ fn told(snapshot: &Snapshot) -> String {
 }
 
 #[test]
-fn a_snapshot_after_another_is_what_it_were_alone() {
+fn a_snapshot_made_from_the_one_before_equals_one_made_anew() {
     let chains: Vec<Arc<Chain>> = computed(1, false).into_values().collect();
     let pending = vec![Symbol::parse("ZZZ").unwrap(), Symbol::parse("AAA").unwrap()];
     let before = Snapshot::new(1, chains.clone(), Vec::new());
@@ -181,9 +181,8 @@ fn a_snapshot_after_another_is_what_it_were_alone() {
         Vec::new(),
     ];
     for (n, market) in markets.into_iter().enumerate() {
-        let (next, alone) =
-            (before.next(2, market.clone(), pending.clone()), Snapshot::new(2, market, pending.clone()));
-        assert_eq!(told(&next), told(&alone), "market {n}");
-        assert!(next.is_complete() && told(&next) != told(&before));
+        let (next, anew) = (before.next(2, market.clone(), pending.clone()), Snapshot::new(2, market, pending.clone()));
+        assert_eq!(described(&next), described(&anew), "chains of case {n}");
+        assert!(next.is_complete() && described(&next) != described(&before));
     }
 }
