@@ -25,6 +25,7 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use task::Task;
 use underlying::Scratch;
 
@@ -73,8 +74,21 @@ pub struct Passes {
     shared: SharedBoundaries,
     /// Clock that stages are timed by, nanoseconds since any instant.
     clock: fn() -> u64,
+    /// Time after which a run begins no further book, nanoseconds of `clock`.
+    within: u64,
     /// Chains of the last run whose computation panicked.
     failed: Vec<Arc<Chain>>,
+    /// Names of the last run that were not begun.
+    postponed: Vec<Symbol>,
+}
+
+/// How a book of a run ended.
+enum Outcome {
+    Done(Box<(Computed, ChainState)>),
+    /// Its computation panicked: identity rows.
+    Failed(Arc<Chain>),
+    /// Not begun, since the run had lasted too long.
+    Postponed(Option<ChainState>),
 }
 
 /// One computed underlying.
@@ -109,7 +123,9 @@ impl Passes {
             overrides: Arc::default(),
             shared: SharedBoundaries::default(),
             clock: || 0,
+            within: u64::MAX,
             failed: Vec::new(),
+            postponed: Vec::new(),
         })
     }
 
@@ -121,6 +137,12 @@ impl Passes {
     /// Stages are timed by `clock` from here on, nanoseconds since any instant ([`ChainReport::stages`]).
     pub fn time_stages(&mut self, clock: fn() -> u64) {
         self.clock = clock;
+    }
+
+    /// A run begins no further book after `within` by the clock of [`Passes::time_stages`], but always one:
+    /// it lasts as long as that and its slowest book. [`Passes::take_postponed`] names the others.
+    pub fn end_after(&mut self, within: Duration) {
+        self.within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
     }
 
     /// Keeps the memory of `chains`, which have no readers any more, for later chains.
@@ -159,8 +181,8 @@ impl Passes {
         self.pool.current_num_threads()
     }
 
-    /// Computes `work`: each book at its instant. The result is in the order of `work`; a chain whose computation
-    /// panicked is left out and its state forgotten ([`Passes::take_failed`]).
+    /// Computes `work`: each book at its instant. Books are begun in the order of `work`, and so is the result; a chain
+    /// whose computation panicked is left out and its state forgotten ([`Passes::take_failed`]).
     pub fn run(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         self.run_to(Quality::Full, market, work)
     }
@@ -193,46 +215,54 @@ impl Passes {
         work: &[(&Book, Timestamp)],
     ) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
-        let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
-        let (unused, spare) = (&self.scratch, &self.spare);
+        let states: Vec<_> = work.iter().map(|(book, _)| self.states.remove(&book.underlying)).collect();
+        let (unused, spare, prior) = (&self.scratch, &self.spare, &self.prior);
         let (quotes, overrides, shared, clock) = (self.keeps_quotes, &*self.overrides, &self.shared, self.clock);
-        let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
-            work.par_iter()
-                .zip(states)
-                .with_max_len(1)
-                .map(|(&(book, at), mut state)| {
-                    let passes = qualities(&state);
-                    let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
-                    let mut scratch = idle().pop().unwrap_or_default();
-                    let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, shared, clock };
-                    let mut worked = ChainReport::default();
-                    // neither bad input nor a panic stops the other chains; the state and memory of this one are lost
-                    // then
-                    let compute = || {
-                        let mut pass = |&quality: &Quality| {
-                            let (chain, report) = underlying::compute(&task(quality), &mut state, &mut scratch);
-                            worked = report.after(&worked);
-                            Computed { chain, report: worked }
-                        };
-                        passes.iter().map(&mut pass).last()
-                    };
-                    let Ok(Some(computed)) = catch_unwind(AssertUnwindSafe(compute)) else {
-                        return Err(uncomputed::failed(&task(Quality::Full)));
-                    };
-                    idle().push(scratch);
-                    Ok((computed, state))
-                })
-                .collect()
-        });
-        let mut computed = Vec::with_capacity(done.len());
-        self.failed.clear();
-        for ((book, _), done) in work.iter().zip(done) {
-            match done {
-                Ok((result, state)) => {
-                    self.states.insert(book.underlying, state);
+        let (began, within) = (clock(), self.within);
+        let compute = |(i, (&(book, at), state)): (usize, (&(&Book, Timestamp), Option<ChainState>))| {
+            if i > 0 && clock() - began > within {
+                return (i, Outcome::Postponed(state));
+            }
+            let mut state = state.unwrap_or_else(|| ChainState::new(Arc::clone(prior)));
+            let passes = qualities(&state);
+            let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut scratch = idle().pop().unwrap_or_default();
+            let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, shared, clock };
+            let mut worked = ChainReport::default();
+            // neither bad input nor a panic stops the other chains; the state and memory of this one are lost then
+            let compute = || {
+                let mut pass = |&quality: &Quality| {
+                    let (chain, report) = underlying::compute(&task(quality), &mut state, &mut scratch);
+                    worked = report.after(&worked);
+                    Computed { chain, report: worked }
+                };
+                passes.iter().map(&mut pass).last()
+            };
+            let Ok(Some(computed)) = catch_unwind(AssertUnwindSafe(compute)) else {
+                return (i, Outcome::Failed(uncomputed::failed(&task(Quality::Full))));
+            };
+            idle().push(scratch);
+            (i, Outcome::Done(Box::new((computed, state))))
+        };
+        // each thread takes the next book in order, and helps with the slices of others once none is left
+        let mut ended: Vec<(usize, Outcome)> =
+            self.pool.install(|| work.iter().zip(states).enumerate().par_bridge().map(compute).collect());
+        ended.sort_unstable_by_key(|&(i, _)| i);
+        let mut computed = Vec::with_capacity(ended.len());
+        (self.failed, self.postponed) = (Vec::new(), Vec::new());
+        for (i, outcome) in ended {
+            let name = work[i].0.underlying;
+            match outcome {
+                Outcome::Done(done) => {
+                    let (result, state) = *done;
+                    self.states.insert(name, state);
                     computed.push(result);
                 }
-                Err(chain) => self.failed.push(chain),
+                Outcome::Failed(chain) => self.failed.push(chain),
+                Outcome::Postponed(state) => {
+                    self.states.extend(state.map(|state| (name, state)));
+                    self.postponed.push(name);
+                }
             }
         }
         computed
@@ -258,8 +288,9 @@ impl Passes {
         std::mem::take(&mut self.failed)
     }
 
-    fn take_state(&mut self, underlying: Symbol) -> ChainState {
-        self.states.remove(&underlying).unwrap_or_else(|| ChainState::new(Arc::clone(&self.prior)))
+    /// Names that the last run has not begun ([`Passes::end_after`]).
+    pub fn take_postponed(&mut self) -> Vec<Symbol> {
+        std::mem::take(&mut self.postponed)
     }
 }
 
@@ -268,22 +299,50 @@ mod tests {
     use super::*;
     use crate::rates::table::RateTable;
     use kernel::calendar::Calendar;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-    #[test]
-    fn nothing_is_kept_of_a_name_that_has_left() {
-        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
-        let at: Timestamp = "2026-11-20T21:00:00Z".parse().unwrap();
-        let names = ["AA", "BB", "CC"].map(|name| Symbol::parse(name).unwrap());
-        let book = |underlying| Book {
-            underlying,
+    /// Books without contracts.
+    fn books(names: [&str; 3]) -> [Book; 3] {
+        names.map(|name| Book {
+            underlying: Symbol::parse(name).unwrap(),
             spot: 1.0,
-            ts: at,
+            ts: "2026-11-20T21:00:00Z".parse().unwrap(),
             dividends: Vec::new(),
             projected_from: None,
             dividends_known: true,
             slices: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_run_ends_in_time_and_names_what_it_has_not_begun() {
+        /// A nanosecond later at each look.
+        fn clock() -> u64 {
+            static NOW: AtomicU64 = AtomicU64::new(0);
+            NOW.fetch_add(1, Ordering::Relaxed)
+        }
+        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
+        let market = MarketData { calendar: &calendar, rates: &curves };
+        let books = books(["CC", "AA", "BB"]);
+        let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, book.ts)).collect();
+        let mut passes = Passes::new(2, |_| ()).unwrap();
+        passes.time_stages(clock);
+        let [a, b, c] = [0, 1, 2].map(|i| books[i].underlying);
+        let mut run = |within: u64, work: &[(&Book, Timestamp)]| {
+            passes.end_after(Duration::from_nanos(within));
+            let computed: Vec<Symbol> = passes.run(market, work).iter().map(|of| of.chain.underlying).collect();
+            (computed, passes.take_postponed())
         };
-        let books = names.map(book);
+        assert_eq!(run(0, &work), (vec![a], vec![b, c]));
+        assert_eq!(run(0, &work[1..]), (vec![b], vec![c]));
+        assert_eq!(run(1_000_000, &work), (vec![a, b, c], Vec::new()));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_name_that_has_left() {
+        let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
+        let books = books(["AA", "BB", "CC"]);
+        let (at, names) = (books[0].ts, [0, 1, 2].map(|i| books[i].underlying));
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
         let mut passes = Passes::new(1, |_| ()).unwrap();
         let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &work);

@@ -89,9 +89,9 @@ impl Book {
         before - self.rows()
     }
 
-    /// Marks every slice as changed.
-    pub(super) fn mark_stale(&mut self) {
-        self.slices.iter_mut().for_each(|s| s.stale = true);
+    /// Marks every slice as changed, or as read.
+    pub(super) fn mark(&mut self, stale: bool) {
+        self.slices.iter_mut().for_each(|slice| slice.stale = stale);
     }
 }
 

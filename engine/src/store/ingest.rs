@@ -132,6 +132,15 @@ impl Store {
         &mut self.books
     }
 
+    /// Marks the slices of some underlyings as changed, or as read.
+    pub fn mark(&mut self, names: &[Symbol], stale: bool) {
+        for name in names {
+            if let Ok(i) = self.books.binary_search_by_key(name, |book| book.underlying) {
+                self.books[i].mark(stale);
+            }
+        }
+    }
+
     /// The book of an underlying.
     #[must_use]
     pub fn book(&self, underlying: Symbol) -> Option<&Book> {
@@ -283,7 +292,7 @@ impl Store {
         }
         *time = record.ts;
         book.spot = record.price;
-        book.mark_stale();
+        book.mark(true);
         Ok(true)
     }
 
@@ -381,7 +390,7 @@ impl Store {
 
     fn set_curves(&mut self, curves: DiscountCurves) {
         if curves != self.curves {
-            self.books.iter_mut().for_each(Book::mark_stale);
+            self.books.iter_mut().for_each(|book| book.mark(true));
             self.curves = curves;
         }
     }
@@ -409,7 +418,7 @@ impl Store {
             let is_known = self.dividend_cover.covers(book.underlying);
             if (&book.dividends, book.projected_from, book.dividends_known) != (&dividends, projected_from, is_known) {
                 (book.dividends, book.projected_from, book.dividends_known) = (dividends, projected_from, is_known);
-                book.mark_stale();
+                book.mark(true);
             }
         }
     }

@@ -90,11 +90,8 @@ pub trait Feed: Send {
         // a feed without sizes has nothing to keep
     }
 
-    /// Makes the next [`Feed::books`] return some underlyings, even without new data.
-    fn requeue(&mut self, names: &[Symbol]) {
-        // a feed that hands out every requested book has nothing to do
-        let _ = names;
-    }
+    /// Makes some underlyings due again: the next [`Feed::books`] returns them, even without new data.
+    fn requeue(&mut self, names: &[Symbol]);
 
     /// Brings the books of some underlyings to the instant `now`, on the threads of the passes if that takes long.
     /// Returns each book with the instant to value it at, and counts it as up to date from here on. Books without new

@@ -33,11 +33,10 @@ use kernel::quality::Quality;
 use notices::LoggedFacts;
 use overrides::OverridesFile;
 use retired::Retired;
-use schedule::{LoopSettings, NameWork, Round, WorkTimes, soonest_first};
+use schedule::{LoopSettings, Round, soonest_first};
 use sessions::{Sessions, session_of};
 use sources::Moment;
 use sources::requested::RequestedNames;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,7 +48,6 @@ pub struct MarketLoop {
     passes: Passes,
     clock: MarketClock,
     settings: LoopSettings,
-    times: WorkTimes,
     began: Instant,
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
@@ -80,22 +78,40 @@ struct Conditions<'a> {
     enough: &'a dyn Fn() -> bool,
 }
 
+/// How the names of a batch ended.
+#[derive(Default)]
+struct Ended {
+    computed: Vec<Computed>,
+    failed: Vec<Arc<Chain>>,
+    postponed: Vec<Symbol>,
+}
+
+impl Ended {
+    /// Adds the last run of the passes.
+    fn add(&mut self, computed: Vec<Computed>, passes: &mut Passes) {
+        self.computed.extend(computed);
+        self.failed.extend(passes.take_failed());
+        self.postponed.extend(passes.take_postponed());
+    }
+}
+
 impl MarketLoop {
     /// A loop that publishes to `market` and reports to `status`.
     #[must_use]
     pub fn new(
         feed: Box<dyn Feed>,
-        passes: Passes,
+        mut passes: Passes,
         clock: MarketClock,
         market: Arc<ArcSwap<Snapshot>>,
         status: Arc<Status>,
     ) -> Self {
+        let settings = LoopSettings::default();
+        passes.end_after(settings.batch_time);
         Self {
             feed,
             passes,
             clock,
-            settings: LoopSettings::default(),
-            times: WorkTimes::default(),
+            settings,
             began: Instant::now(),
             market,
             status,
@@ -265,16 +281,18 @@ impl MarketLoop {
         let mut pass = PassFacts::default();
         let (mut published, mut reported) = (Instant::now(), Instant::now());
         while round.due() > 0 && !enough() {
-            let names = self.next_batch(round, quality);
+            let most = self.settings.batch_contracts as usize * self.passes.threads();
+            let names = round.next_batch(most, |name| self.contracts(name, now));
             let first = names.iter().any(|&name| !self.is_known(name));
-            let (computed, failed) = self.run(quality, &names, now);
+            let Ended { computed, failed, postponed } = self.run(quality, &names, now);
             self.status.turned();
+            self.feed.requeue(&postponed);
+            round.take_back(&postponed);
             let changed = !computed.is_empty() || !failed.is_empty();
             failed.into_iter().for_each(|chain| self.take_failed(chain));
             let before = pass.contracts;
             for Computed { chain, report } in computed {
                 self.log_change(&chain);
-                self.times.learn(self.work_on(chain.underlying, quality), report.stages.iter().sum());
                 if self.tally.count(chain.underlying, report, &mut pass) {
                     let (name, n) = (chain.underlying, report.dividends_refused);
                     tracing::warn!(
@@ -283,7 +301,7 @@ impl MarketLoop {
                 }
                 self.replace(chain);
             }
-            progress.add(names.len(), pass.contracts - before);
+            progress.add(names.len() - postponed.len(), pass.contracts - before);
             let is_last = round.due() == 0;
             if is_last || (changed && (!first || published.elapsed() > self.settings.first_publish)) {
                 self.publish();
@@ -308,17 +326,9 @@ impl MarketLoop {
         pass
     }
 
-    /// The names of the next batch.
-    fn next_batch(&self, round: &mut Round, quality: Quality) -> Vec<Symbol> {
-        let cost = |name: Symbol| self.settings.cost(&self.times, self.work_on(name, quality));
-        round.next_batch(self.settings.most(self.passes.threads()), cost)
-    }
-
-    /// The step and the size of the next computation of a name, by its current chain.
-    fn work_on(&self, name: Symbol, quality: Quality) -> NameWork {
-        let before = self.chains.get(&name).filter(|_| self.is_known(name));
-        let before = before.map(|chain| (chain.rows(), chain.preliminary));
-        NameWork::of(quality, before, self.feed.pays_dividends(name))
+    /// Contracts of a name: those of its chain, or those that are listed before it has one.
+    fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
+        self.chains.get(&name).map_or_else(|| self.feed.contracts(name, now), |chain| chain.rows() as usize)
     }
 
     /// Replaces the chain of a name by a computed one.
@@ -367,12 +377,12 @@ impl MarketLoop {
     }
 
     /// Computes some names: by a preliminary pass if `quality` is preliminary and no full values exist, else fully.
-    /// Returns computed and failed chains.
-    fn run(&mut self, quality: Quality, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
+    /// Names are begun in the given order.
+    fn run(&mut self, quality: Quality, names: &[Symbol], now: Timestamp) -> Ended {
         let reference = self.feed.reference().clone();
+        let places: BTreeMap<Symbol, usize> = names.iter().enumerate().map(|(place, &name)| (name, place)).collect();
         let mut books = self.feed.books(names, now, &self.passes);
-        // the largest first, so that threads end together
-        books.sort_by_cached_key(|(book, _)| Reverse(book.rows()));
+        books.sort_by_cached_key(|(book, _)| places.get(&book.underlying).copied());
         let (chains, restored) = (&self.chains, &self.restored);
         let is_preliminary = |name: Symbol| {
             quality == Quality::Preliminary
@@ -381,7 +391,7 @@ impl MarketLoop {
         // a first computation starts from nothing, so that the values equal those of history and batch
         let is_first =
             |name: Symbol| chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name));
-        let (mut computed, mut failed) = (Vec::new(), Vec::new());
+        let mut ended = Ended::default();
         for (session, books) in by_session(books, &reference.calendar) {
             if let Some(sessions) = &mut self.sessions {
                 self.passes.set_prior(sessions.before(session));
@@ -390,13 +400,13 @@ impl MarketLoop {
                 books.into_iter().partition(|(book, _)| is_preliminary(book.underlying));
             let (first, again): (Vec<_>, Vec<_>) = full.into_iter().partition(|(book, _)| is_first(book.underlying));
             for (quality, books) in [(Quality::Preliminary, preliminary), (Quality::Full, again)] {
-                computed.append(&mut self.passes.run_to(quality, reference.market(), &books));
-                failed.append(&mut self.passes.take_failed());
+                let computed = self.passes.run_to(quality, reference.market(), &books);
+                ended.add(computed, &mut self.passes);
             }
-            computed.append(&mut self.passes.run_first(reference.market(), &first));
-            failed.append(&mut self.passes.take_failed());
+            let computed = self.passes.run_first(reference.market(), &first);
+            ended.add(computed, &mut self.passes);
         }
-        (computed, failed)
+        ended
     }
 
     /// Publishes the same chains again if the published snapshot lists other pending names: a vendor has answered that

@@ -17,13 +17,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopSettings {
     /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and
-    /// the feed is polled, so a batch bounds the wait of a finished chain; the smaller it is, the longer the threads
-    /// wait for each other. A contract that was computed before takes 0.6 to 1.5 µs, so 20,000 take 12 to 30 ms. A
-    /// steady pass of `sim:full` took 0.96 of the time that it takes with 10,000. The chains of a batch are in memory
-    /// twice: 30,000 in place of 10,000 took 35 to 40 MB more.
+    /// the feed is polled; the smaller a batch is, the longer the threads wait for each other. A contract that was
+    /// computed before takes 0.6 to 1.5 µs, so 20,000 take 12 to 30 ms. A steady pass of `sim:full` took 0.96 of the
+    /// time that it takes with 10,000. The chains of a batch are in memory twice: 30,000 in place of 10,000 took 35 to
+    /// 40 MB more.
     pub batch_contracts: u32,
-    /// Time that a batch is expected to take at most, on each thread, 20 to 500 ms. It bounds batches of first
-    /// computations, whose contracts take 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for
+    /// Time after which a batch begins no further name, 20 to 500 ms: the rest is postponed. A contract that needs new
+    /// tables of early exercise takes 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for
     /// seconds, on a busy machine for 45.
     pub batch_time: Duration,
     /// Number of contracts without a chain above which every name is first computed by a preliminary pass. At full
@@ -64,100 +64,6 @@ impl LoopSettings {
             sum > self.preliminary_above_contracts
         });
         if exceeds { Quality::Preliminary } else { Quality::Full }
-    }
-
-    /// Cost of a name in a batch, microseconds: the expected time, but at least the share of its contracts.
-    #[must_use]
-    pub fn cost(&self, times: &WorkTimes, work: NameWork) -> u32 {
-        let share = self.batch_time.as_secs_f64() / f64::from(self.batch_contracts.max(1));
-        let seconds = (times.expected(work) * 1e-9).max(f64::from(work.contracts) * share);
-        (seconds * 1e6) as u32
-    }
-
-    /// Maximum cost of a batch on so many threads, microseconds.
-    #[must_use]
-    pub fn most(&self, threads: usize) -> u32 {
-        let micros = self.batch_time.as_micros().saturating_mul(threads.max(1) as u128);
-        u32::try_from(micros).unwrap_or(u32::MAX)
-    }
-}
-
-/// A computation of a name, by what its time depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NameWork {
-    /// Accuracy before and after.
-    pub step: WorkStep,
-    /// Contracts of the chain before; 0: it has none.
-    pub contracts: u32,
-    /// True if the name pays dividends: tables of early exercise take the most time.
-    pub pays: bool,
-}
-
-/// From which accuracy to which a name is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkStep {
-    /// A name without a chain, by a preliminary pass.
-    ColdPreliminary,
-    /// A name without a chain, at full accuracy.
-    ColdFull,
-    /// A preliminary chain, by a preliminary pass.
-    Preliminary,
-    /// A preliminary chain, at full accuracy.
-    FirstFull,
-    /// A chain of full accuracy.
-    Again,
-}
-
-impl NameWork {
-    /// The work on a name with a chain of so many contracts, if there is one, `true` for a preliminary one.
-    #[must_use]
-    pub fn of(quality: Quality, before: Option<(u32, bool)>, pays: bool) -> Self {
-        let is_preliminary = quality == Quality::Preliminary;
-        let (contracts, step) = match before {
-            None if is_preliminary => (0, WorkStep::ColdPreliminary),
-            None => (0, WorkStep::ColdFull),
-            Some((contracts, true)) if is_preliminary => (contracts, WorkStep::Preliminary),
-            Some((contracts, true)) => (contracts, WorkStep::FirstFull),
-            Some((contracts, false)) => (contracts, WorkStep::Again),
-        };
-        Self { step, contracts, pays }
-    }
-
-    /// Contracts; a name without a chain is one unit, since its size is unknown before it is read.
-    fn units(self) -> f64 {
-        if self.contracts == 0 { 1.0 } else { f64::from(self.contracts) }
-    }
-}
-
-/// Thread time of computations, learnt from those before.
-#[derive(Clone, Copy, Debug)]
-pub struct WorkTimes {
-    /// Nanoseconds of a contract, cold of a name, by step, without dividends and with.
-    nanos: [[f64; 2]; 5],
-}
-
-impl Default for WorkTimes {
-    fn default() -> Self {
-        // cold names are a twentieth of a batch and half a batch, so that every thread gets several
-        Self { nanos: [5e6, 5e7, 4e4, 1e5, 1.25e3].map(|nanos| [nanos; 2]) }
-    }
-}
-
-impl WorkTimes {
-    /// Weight of a name among those before. Names with dividends come together, after those without.
-    const WEIGHT: f64 = 0.1;
-
-    /// Expected nanoseconds.
-    fn expected(&self, work: NameWork) -> f64 {
-        self.nanos[work.step as usize][usize::from(work.pays)] * work.units()
-    }
-
-    /// Takes in the time of a computation; 0 where nothing is timed.
-    pub fn learn(&mut self, work: NameWork, nanos: u64) {
-        if nanos > 0 {
-            let mean = &mut self.nanos[work.step as usize][usize::from(work.pays)];
-            *mean += (nanos as f64 / work.units() - *mean) * Self::WEIGHT;
-        }
     }
 }
 
@@ -216,6 +122,8 @@ pub struct Round {
     waiting: [usize; 3],
     /// Queue of each name.
     places: BTreeMap<Symbol, TurnState>,
+    /// Names of the last batch, each with its former queue.
+    batch: Vec<(Symbol, TurnState)>,
     /// True if the next batch is one of changed names.
     changed_next: bool,
 }
@@ -257,21 +165,31 @@ impl Round {
         self.places.len() > self.due()
     }
 
-    /// The names of the next batch: up to a total cost of `most`, but at least one while any is due.
-    pub fn next_batch(&mut self, most: u32, cost: impl Fn(Symbol) -> u32) -> Vec<Symbol> {
+    /// The names of the next batch: up to `most` contracts, but at least one name while any is due.
+    pub fn next_batch(&mut self, most: usize, contracts: impl Fn(Symbol) -> usize) -> Vec<Symbol> {
         let lines: &[TurnState] = if self.changed_next && self.has_changed() {
             &[TurnState::Awaited, TurnState::Changed]
         } else {
             &[TurnState::Due]
         };
         self.changed_next = !self.changed_next;
-        let (mut left, mut names) = (most.max(1), Vec::new());
+        self.batch.clear();
+        let mut left = most.max(1);
         while left > 0 {
-            let Some(name) = lines.iter().find_map(|&line| self.next_of(line)) else { break };
-            left = left.saturating_sub(cost(name));
-            names.push(name);
+            let Some((name, line)) = lines.iter().find_map(|&line| Some((self.next_of(line)?, line))) else { break };
+            left = left.saturating_sub(contracts(name));
+            self.batch.push((name, line));
         }
-        names
+        self.batch.iter().map(|&(name, _)| name).collect()
+    }
+
+    /// Takes back names of the last batch that were not begun: they are the first of their queues again.
+    pub fn take_back(&mut self, postponed: &[Symbol]) {
+        for (name, line) in self.batch.drain(..).rev().filter(|(name, _)| postponed.contains(name)) {
+            self.lines[line as usize].push_front(name);
+            self.waiting[line as usize] += 1;
+            self.places.insert(name, line);
+        }
     }
 
     /// Puts a name at the end of a queue, and removes it from its former one.
@@ -361,6 +279,25 @@ mod tests {
     }
 
     #[test]
+    fn names_that_were_not_begun_are_the_first_of_their_queues_again() {
+        let all = names(30);
+        let mut round = Round::new(all.clone());
+        assert_eq!(round.next_batch(10, |_| 1), all[..10]);
+        round.take_back(&all[7..10]);
+        assert_eq!(round.due(), 23);
+        round.note_changed([all[0], all[1], all[8], all[20]], |name| name == all[20]);
+        let changed = [all[20], all[0], all[1]];
+        assert_eq!(round.next_batch(10, |_| 1), changed);
+        round.take_back(&[all[1], all[20]]);
+        assert_eq!(round.next_batch(4, |_| 1), all[7..11]);
+        assert_eq!(round.next_batch(10, |_| 1), [all[20], all[1]]);
+        round.take_back(&[]);
+        let left: Vec<_> = all[11..20].iter().chain(&all[21..]).copied().collect();
+        assert_eq!(round.next_batch(100, |_| 1), left);
+        assert!(round.due() == 0 && !round.has_changed());
+    }
+
+    #[test]
     fn a_round_ends_and_says_whether_the_next_should_begin_at_once() {
         let all = names(3);
         let mut round = Round::new([all[0], all[1], all[0], all[2]]);
@@ -369,43 +306,6 @@ mod tests {
         assert!(round.due() == 0 && !round.has_changed());
         round.note_changed([all[0]], |_| false);
         assert!(round.due() == 0 && round.has_changed());
-    }
-
-    #[test]
-    fn a_batch_is_as_long_as_its_costs_allow() {
-        let all = names(40);
-        let (settings, times) = (LoopSettings::default(), WorkTimes::default());
-        let batch = |before: Option<(u32, bool)>, quality| {
-            let cost = settings.cost(&times, NameWork::of(quality, before, false));
-            Round::new(all.clone()).next_batch(settings.most(1), |_| cost).len()
-        };
-        assert_eq!(batch(None, Quality::Preliminary), 20);
-        assert_eq!(batch(None, Quality::Full), 2);
-        assert_eq!(batch(Some((5_000, false)), Quality::Full), 4);
-        assert_eq!(batch(Some((6_000, false)), Quality::Full), 4, "the last may exceed it");
-        assert_eq!(batch(Some((500, true)), Quality::Full), 2);
-        assert_eq!(batch(Some((u32::MAX, true)), Quality::Full), 1, "at least one");
-        assert_eq!(batch(Some((0, false)), Quality::Full), all.len());
-    }
-
-    #[test]
-    fn batches_of_first_computations_take_no_longer_than_expected() {
-        let all = names(400);
-        let settings = LoopSettings::default();
-        let first = |pays| NameWork::of(Quality::Full, Some((200, true)), pays);
-        // a contract of a payer takes 3 ms, that of another name 50 µs
-        let took = |pays: bool| if pays { 600_000_000 } else { 10_000_000 };
-        let mut times = WorkTimes::default();
-        for _ in 0..50 {
-            times.learn(first(true), took(true));
-            times.learn(first(false), took(false));
-            times.learn(first(true), 0);
-        }
-        let batch = |work| Round::new(all.clone()).next_batch(settings.most(2), |_| settings.cost(&times, work)).len();
-        assert_eq!((batch(first(true)), batch(first(false))), (1, 20), "0.3 s and 0.1 s on two threads");
-        let again = NameWork::of(Quality::Full, Some((400, false)), true);
-        assert_eq!(batch(again), 100, "what was computed before is bounded by its contracts");
-        assert_eq!(batch(NameWork::of(Quality::Preliminary, Some((400, false)), true)), 100);
     }
 
     #[test]

@@ -170,13 +170,11 @@ impl StoreFeed {
         let late = self.sources.iter().map(|source| source.facts().delay).max().unwrap_or_default();
         let at = self.fixed.unwrap_or_else(|| settled_by(live.latest, now, late, calendar));
         let has_settled = |book: &&Book| book.slices.iter().any(|slice| slice.settles_at <= at);
-        let lost: BTreeSet<Symbol> =
-            self.store.books().iter().filter(has_settled).map(|book| book.underlying).collect();
+        let lost: Vec<Symbol> = self.store.books().iter().filter(has_settled).map(|book| book.underlying).collect();
         if !lost.is_empty() {
             self.store.expire(Some(at));
             // the rest of the name is computed again without them
-            let left = self.store.books_mut().iter_mut().filter(|book| lost.contains(&book.underlying));
-            left.flat_map(|book| &mut book.slices).for_each(|slice| slice.stale = true);
+            self.store.mark(&lost, true);
         }
     }
 
@@ -244,17 +242,18 @@ impl Feed for StoreFeed {
         self.store.keep_sizes();
     }
 
+    fn requeue(&mut self, names: &[Symbol]) {
+        self.store.mark(names, true);
+    }
+
     fn books<'a>(&'a mut self, names: &[Symbol], _: Timestamp, _: &Passes) -> Vec<(&'a Book, Timestamp)> {
-        let names: BTreeSet<Symbol> = names.iter().copied().collect();
-        for book in self.store.books_mut().iter_mut().filter(|b| names.contains(&b.underlying)) {
-            book.slices.iter_mut().for_each(|s| s.stale = false);
-        }
+        self.store.mark(names, false);
         let (fixed, latest) = (self.fixed, self.live.as_ref().map(|live| live.latest));
         if let (Some(live), Some(at)) = (&mut self.live, fixed.or(latest)) {
             live.valued.extend(names.iter().map(|&name| (name, at)));
         }
-        let wanted = self.store.books().iter().filter(|b| names.contains(&b.underlying));
-        wanted.map(|b| (b, fixed.or(latest).unwrap_or(b.ts))).collect()
+        let wanted = names.iter().filter_map(|&name| self.store.book(name));
+        wanted.map(|book| (book, fixed.or(latest).unwrap_or(book.ts))).collect()
     }
 
     fn reference(&self) -> &ReferenceData {

@@ -9,6 +9,7 @@ use ::sim::SimOptions;
 use feed::{FeedProgress, ReferenceData};
 use kernel::quality::Quality;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn market_loop() -> MarketLoop {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
@@ -28,7 +29,7 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
     let mut market = market_loop();
     let at = market.clock.now();
     let names: Vec<Symbol> = ["KO", "F"].map(|name| Symbol::parse(name).unwrap()).to_vec();
-    let (computed, failed) = market.run(Quality::Preliminary, &names, at);
+    let Ended { computed, failed, .. } = market.run(Quality::Preliminary, &names, at);
     assert_eq!((computed.len(), failed.len()), (2, 0));
     let published = Arc::clone(&computed[0].chain);
     market.chains.insert(published.underlying, Arc::clone(&published));
@@ -124,6 +125,10 @@ impl Feed for ChangingFeed {
         self.feed.pays_dividends(name)
     }
 
+    fn requeue(&mut self, names: &[Symbol]) {
+        self.feed.requeue(names);
+    }
+
     fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
         self.batches.lock().unwrap().push(names.to_vec());
         self.feed.books(names, now, passes)
@@ -142,23 +147,55 @@ impl Feed for ChangingFeed {
     }
 }
 
+fn is_permutation(some: &[Symbol], of: &[Symbol]) -> bool {
+    let sorted = |names: &[Symbol]| names.iter().copied().collect::<BTreeSet<_>>();
+    some.len() == of.len() && sorted(some) == sorted(of)
+}
+
 #[test]
 fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
     let feed = SimFeed::open(SimOptions::default(), at, RatesMode::Auto);
-    // two cold names make a batch
     let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
     assert!(names.len() >= 6, "{names:?}");
     let batches = Arc::<Mutex<Vec<Vec<Symbol>>>>::default();
     let feed = Box::new(ChangingFeed { feed, names: names.clone(), batches: Arc::clone(&batches) });
     let mut market = market_loop_over(feed);
+    // two names make a batch
+    market.settings.batch_contracts = market.contracts(names[0], at) as u32 + 1;
     assert!(market.turn(&|| false), "every name is published");
     let batches = batches.lock().unwrap().clone();
     assert!(names.iter().all(|name| batches.iter().flatten().any(|handed| handed == name)), "{batches:?}");
     assert_eq!(batches[0], batches[1], "what changes after its turn does not wait for the others: {batches:?}");
-    let most = 2 * names.len().div_ceil(batches[0].len());
-    assert!(batches.len() <= most, "a round takes twice its batches at most: {batches:?}");
+    let of_round: Vec<Symbol> = batches.iter().step_by(2).flatten().copied().collect();
+    assert!(is_permutation(&of_round, &names), "a round takes twice its batches at most: {batches:?}");
     assert_eq!(market.rest(Duration::from_secs(60)), Duration::ZERO, "there is more to do");
+}
+
+#[test]
+fn a_slow_name_holds_up_no_batch_and_what_was_postponed_comes_first() {
+    /// A millisecond later at each look.
+    fn clock() -> u64 {
+        static NOW: AtomicU64 = AtomicU64::new(0);
+        NOW.fetch_add(1_000_000, Ordering::Relaxed)
+    }
+    let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+    let feed = SimFeed::open(SimOptions::default(), at, RatesMode::Auto);
+    let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(6).collect();
+    let batches = Arc::<Mutex<Vec<Vec<Symbol>>>>::default();
+    let feed = ChangingFeed { feed, names: names.clone(), batches: Arc::clone(&batches) };
+    let mut market = market_loop_over(Box::new(feed));
+    market.passes.time_stages(clock);
+    market.passes.end_after(Duration::ZERO);
+    let mut due = names.clone();
+    market.sort(&mut due);
+    assert!(market.turn(&|| false), "every name is published");
+    let batches = batches.lock().unwrap().clone();
+    // each batch computes its first name, and then those that have changed since have their turn
+    let [of_round, changed] = [0, 1].map(|first| batches.iter().skip(first).step_by(2).collect::<Vec<_>>());
+    assert_eq!(of_round.len(), due.len(), "{batches:?}");
+    assert!(of_round.iter().enumerate().all(|(i, batch)| ***batch == due[i..]), "{batches:?}");
+    assert!(changed.windows(2).all(|pair| pair[1].starts_with(&pair[0][1..])), "{batches:?}");
 }
 
 /// A market with two names at first, and all of them once these two were taken.
@@ -184,6 +221,10 @@ impl Feed for GrowingFeed {
 
     fn pays_dividends(&self, name: Symbol) -> bool {
         self.0.pays_dividends(name)
+    }
+
+    fn requeue(&mut self, names: &[Symbol]) {
+        self.0.requeue(names);
     }
 
     fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)> {
