@@ -12,10 +12,10 @@
 //! - `store`: books (quoted), chains and columns (computed), their quotes where those are shown (`quotes.rs`), their
 //!   other inputs (`evidence.rs`), why quotes were dropped (`drop_reason.rs`), overrides (`overrides.rs`), the previous
 //!   session (`session.rs`). Never: a formula.
-//! - `early`: what early exercise adds to a slice: inputs and quality (`valuation.rs`), expansions (`expansion.rs`,
-//!   `premium.rs`) and how far they hold (`validity.rs`, `boundary_distance.rs`), the tables behind them (`tables.rs`),
-//!   the lattices before those are built (`lattice.rs`), the premium by volatility (`by_volatility.rs`), how each value
-//!   was computed (`method.rs`), chosen numbers (`settings.rs`). Never: a quote, a curve.
+//! - `early`: what early exercise adds to a slice: inputs, quality, and how each value was computed (`valuation.rs`),
+//!   expansions (`expansion.rs`, `premium.rs`) and how far they hold (`validity.rs`), the tables behind them
+//!   (`tables.rs`), the lattices before those are built (`lattice.rs`), the premium by volatility (`by_volatility.rs`),
+//!   chosen numbers (`settings.rs`). Never: a quote, a curve.
 //! - `calibrate`: quotes to forward, borrow and three volatilities; `chain.rs` runs the steps, for passes and tests
 //!   alike. Never: smoothing.
 //! - `surface`: volatilities to `svc_vol` and `conf_vol`: the rows strike by strike (`quotes.rs`), the three-parameter
@@ -49,8 +49,8 @@
 //! (brought up to date where that has not happened; a volatility from European value and premium by volatility),
 //! `calibrate/search.rs` and `calibrate/remembered.rs` where that does not reach, `surface`, `price/slice.rs`
 //! (brought up to date again, at the curve), `price/value.rs`, `early`, `price/publish.rs`. Bringing up to date is
-//! `early/block_valuation.rs`, `early/validity.rs`, `early/premium.rs`, and for premiums that do not hold
-//! `early/tables.rs` and `kernel::american`.
+//! `early/valuation.rs`, `early/validity.rs`, `early/premium.rs`, and for premiums that do not hold `early/tables.rs`
+//! and `kernel::american`.
 //!
 //! # Memories of early exercise
 //!

@@ -55,6 +55,7 @@ pub mod lanes;
 pub mod lattice;
 pub mod limits;
 pub mod normal;
+mod normal_pair;
 pub mod par_yields;
 pub mod position;
 pub mod quality;

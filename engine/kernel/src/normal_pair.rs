@@ -21,7 +21,7 @@ const PRODUCT_MOST: f64 = 300.0;
 
 /// ∂/∂a and ∂/∂d of P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(always)]
-pub(super) fn normal_pair_slopes<V: Lanes, T: InLanes<V>>(a: V, d: V, correlation: &Correlation<T>) -> [V; 2] {
+pub(crate) fn normal_pair_slopes<V: Lanes, T: InLanes<V>>(a: V, d: V, correlation: &Correlation<T>) -> [V; 2] {
     let density = |x: V| bell(x) * INV_SQRT_2PI;
     let (rho, inv) = (correlation.rho.in_lanes(), correlation.inverse_rest());
     [density(a) * norm_cdf((d - a * rho) * inv), density(d) * norm_cdf((a - d * rho) * inv)]
@@ -29,7 +29,7 @@ pub(super) fn normal_pair_slopes<V: Lanes, T: InLanes<V>>(a: V, d: V, correlatio
 
 /// ∂²/∂a², ∂²/∂a∂d and ∂²/∂d² of P(Z₁ ≤ a, Z₂ ≤ d), from its `slopes`.
 #[inline(always)]
-pub(super) fn normal_pair_bends<V: Lanes, T: InLanes<V>>(
+pub(crate) fn normal_pair_bends<V: Lanes, T: InLanes<V>>(
     a: V,
     d: V,
     slopes: [V; 2],
@@ -42,7 +42,7 @@ pub(super) fn normal_pair_bends<V: Lanes, T: InLanes<V>>(
 }
 
 /// ∂^(i+j)/∂a^i∂d^j of the normal distribution in two dimensions at `[i][j]`, i + j ≤ 4.
-pub(super) fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
+pub(crate) fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     let c = |v: f64| V::splat(v);
     let rho = correlation.rho;
     let q2 = 1.0 - rho * rho;
@@ -71,7 +71,7 @@ pub(super) fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 
 
 /// A correlation in (0, 1) with the nodes of the integral over it. `T`: shared by all lanes, or per lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Correlation<T = f64> {
+pub(crate) struct Correlation<T = f64> {
     rho: T,
     /// s, 1/(1 − s²) and weight/2π at the nodes on (0, ρ).
     nodes: [(T, T, T); CORRELATION_NODES],
@@ -79,7 +79,7 @@ pub(super) struct Correlation<T = f64> {
 }
 
 impl<T: Lanes> Correlation<T> {
-    pub(super) fn new(rho: T) -> Self {
+    pub(crate) fn new(rho: T) -> Self {
         let one = T::splat(1.0);
         let highest = (0..T::N).map(|lane| rho.lane(lane)).fold(0.0, f64::max);
         let rule = gauss(CORRELATIONS.iter().find(|(most, _)| highest <= *most).map_or(CORRELATION_NODES, |(_, n)| *n));
@@ -107,7 +107,7 @@ impl<T: Lanes> Correlation<T> {
 
 /// P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(never)]
-pub(super) fn normal_pair_value<V: Lanes, T: InLanes<V>>(a: V, d: V, rho: &Correlation<T>) -> V {
+pub(crate) fn normal_pair_value<V: Lanes, T: InLanes<V>>(a: V, d: V, rho: &Correlation<T>) -> V {
     let is_steep = V::splat(STEEP).le(rho.rho.in_lanes());
     if !is_steep.any() {
         return pair_by_correlation(a, d, rho);

@@ -1,8 +1,7 @@
 //! Greeks from trinomial lattices instead of premium tables: accurate to about 1e-4 of a price, without building tables
 //! first. The preliminary pass of a cold start uses them. Never: a table.
 
-use super::method::mask;
-use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, plain};
+use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, mask, plain};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
 use kernel::american::{Band, exercised_now, never_exercised};

@@ -6,12 +6,9 @@
 //! block that the market has left, or whose exercise boundary has come near, is taken again. Before tables are asked
 //! for, expansions come from lattices ([`Quality`]). Never: a quote, a curve.
 
-mod block_valuation;
-mod boundary_distance;
 mod by_volatility;
 mod expansion;
 mod lattice;
-mod method;
 mod premium;
 pub mod settings;
 mod tables;
@@ -20,14 +17,12 @@ mod valuation;
 mod work;
 
 pub use by_volatility::PremiumByVol;
-pub use method::{BlockMethod, NextSession, PremiumAdded};
 pub use settings::VOL;
 pub use tables::european;
-pub use valuation::{Valuation, plain};
+pub use valuation::{BlockMethod, NextSession, PremiumAdded, Valuation, plain};
 pub use work::{EarlyWork, Left};
 
 use crate::store::ladder::Ladder;
-use block_valuation::BlockValuation;
 use kernel::american::{Counts, SharedBoundaries};
 use kernel::contract::Right;
 use kernel::dividends::{Dividend, Terms, are_same};
@@ -38,6 +33,7 @@ use kernel::work::Work;
 use lattice::LatticePair;
 use premium::{BlockPremium, Tables};
 use tables::{Pricers, bands, span};
+use valuation::BlockValuation;
 
 /// Early exercise of one slice: the premium of every strike and right over its European value.
 ///

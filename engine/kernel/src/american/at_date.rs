@@ -1,11 +1,11 @@
 //! The premium at an ex-date (right before it for calls, right after it for puts) and its expectation at an earlier
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
-use super::normal_pair::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
+use crate::normal_pair::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
 use crate::solve::{clenshaw, gauss};
 
 /// Value and first three derivatives in ln X.

@@ -10,7 +10,6 @@ mod boundary;
 mod integral;
 mod moment;
 mod no_dividends;
-mod normal_pair;
 mod pays;
 pub mod premium;
 mod recursion;

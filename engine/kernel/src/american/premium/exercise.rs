@@ -8,12 +8,12 @@
 use super::series::{Taylor, at};
 use crate::american::integral::Premium;
 use crate::american::no_dividends::NoDividends;
-use crate::american::normal_pair::{Correlation, partials};
 use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
+use crate::normal_pair::{Correlation, partials};
 
 /// Steps of Newton's method to the exercise point. From 5 on they hardly move it.
 const STEPS: usize = 14;

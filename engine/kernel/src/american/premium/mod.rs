@@ -21,7 +21,6 @@ mod falling;
 mod layout;
 mod periods;
 mod rates;
-mod resolution;
 mod series;
 mod solved;
 mod table;
