@@ -2,7 +2,8 @@
 
 use super::endpoint::{Page, PageRequest};
 use super::service::Service;
-use api::vendors::native_scenario;
+use api::query::Query;
+use api::vendors::{native, native_scenario};
 use desk::scenario::answer::{ROUTE, ScenarioSurroundings};
 use http::Answer;
 use std::sync::Arc;
@@ -17,6 +18,12 @@ pub(super) static SCENARIO: Page = Page {
 };
 
 fn scenario(service: &Service, request: &PageRequest) -> Answer {
+    let request = match native_scenario::parse(&Query::parse(&request.query)) {
+        Ok(request) => request,
+        Err(refusal) => return native::refused(ROUTE, &refusal),
+    };
+    let names = request.subject.names().into_iter().map(|name| service.roots.underlying_of(name));
+    names.for_each(|name| service.requested.note(name));
     let snapshot = service.market.load_full();
     let around = ScenarioSurroundings {
         book: service.positions.lines(),
@@ -26,5 +33,5 @@ fn scenario(service: &Service, request: &PageRequest) -> Answer {
         note: service.note(&snapshot),
         snapshot,
     };
-    service.scenarios.answer(&request.query, around)
+    service.scenarios.answer(request, around)
 }

@@ -18,7 +18,7 @@ use engine::store::columns::{Col, Columns};
 use host::secret::Keys;
 use http::{Answer, Body, Metrics, Progress};
 use kernel::calendar::Calendar;
-use kernel::contract::{Right, RootTable};
+use kernel::contract::{Right, RootTable, Symbol};
 use serde_json::Value;
 use shim::app::{Service, route_names};
 use shim::chains::ChainSource;
@@ -713,11 +713,11 @@ fn rules_are_heard_while_the_market_stands_still() {
     let look = move |snapshot: &Snapshot, valued: &ValuedBook, is_new: bool| watch.look(snapshot, valued, is_new);
     let thread = desk("symbol,quantity\nKO,1\n").start(None, market, Arc::clone(&ending), look).unwrap();
     let heard = |alerts: u64| {
-        let is_heard = || log.last() >= alerts;
-        for _ in (0..600).take_while(|_| !is_heard()) {
+        let is_noted = || log.last() >= alerts;
+        for _ in (0..600).take_while(|_| !is_noted()) {
             std::thread::sleep(Duration::from_millis(50));
         }
-        assert!(is_heard(), "{} alerts", log.last());
+        assert!(is_noted(), "{} alerts", log.last());
     };
     heard(1);
     std::fs::write(&path, "KO spot > 1\nKO spot > 2\n").unwrap();
@@ -841,4 +841,26 @@ fn an_alert_of_exercise_computes_a_chain_once() {
     assert!(!engine::exercise::fill(&chain), "the look has computed the chain, which keeps it");
     assert_eq!([look(2), look(3)], [1, 1], "the advice has not changed");
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn names_that_are_looked_at_are_computed_first() {
+    let contract = "KO261218C00070000";
+    for (target, names) in [
+        ("/l1/greeks?underlying=KO".to_owned(), vec!["KO"]),
+        ("/l1/scenario?underlying=KO,SPY".to_owned(), vec!["KO", "SPY"]),
+        ("/l1/scenario?root=SPXW".to_owned(), vec!["SPX"]),
+        (format!("/l1/scenario?osym={contract}"), vec!["KO"]),
+        ("/l1/scenario?positions=*&underlying=KO".to_owned(), vec!["KO"]),
+        (format!("/l1/strategy?legs=1+{contract}"), vec!["KO"]),
+    ] {
+        let requested = Arc::<RequestedNames>::default();
+        let service = service_of(&book(1)).0.with_requested_names(Arc::clone(&requested));
+        let got = get_from(&service, &target);
+        assert_eq!(got.status, 200, "{target}: {}", got.body);
+        for name in ["KO", "SPY", "SPX"] {
+            let is_noted = requested.since(Symbol::parse(name).unwrap()).is_some();
+            assert_eq!(is_noted, names.contains(&name), "{target}: {name}");
+        }
+    }
 }

@@ -206,6 +206,20 @@ pub enum ScenarioSubject {
     Positions(HeldSubject),
 }
 
+impl ScenarioSubject {
+    /// The names that a request is about, underlyings or roots; positions of all names have none.
+    #[must_use]
+    pub fn names(&self) -> Vec<Symbol> {
+        match self {
+            Self::Contracts { selection, named } => {
+                let roots = named.iter().map(|holding| holding.instrument.root());
+                selection.names().into_iter().chain(roots).collect()
+            }
+            Self::Positions(held) => held.underlyings.clone(),
+        }
+    }
+}
+
 /// A contract or shares that a request names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NamedHolding {

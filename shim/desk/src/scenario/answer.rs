@@ -6,12 +6,11 @@
 
 use super::legs::Legs;
 use super::rows::{Cut, PIECE, ScenarioClient, ScenarioWriter};
-use api::query::Query;
 use api::refusal::Refusal;
 use api::rows::frame::Heading;
 use api::selection::unserved::warning_header;
 use api::vendors::native;
-use api::vendors::native_scenario::{self, ScenarioRequest};
+use api::vendors::native_scenario::ScenarioRequest;
 use engine::scenario::ScenarioTables;
 use engine::snapshot::Snapshot;
 use host::faults;
@@ -118,10 +117,10 @@ impl ScenarioDesk {
         self.tables.bytes() + self.counts.held.load(Ordering::Relaxed)
     }
 
-    /// The answer to a query.
+    /// The answer to a request.
     #[must_use]
-    pub fn answer(&self, query: &str, around: ScenarioSurroundings) -> Answer {
-        self.begin(query, around).unwrap_or_else(|refusal| native::refused(ROUTE, &refusal))
+    pub fn answer(&self, request: ScenarioRequest, around: ScenarioSurroundings) -> Answer {
+        self.begin(request, around).unwrap_or_else(|refusal| native::refused(ROUTE, &refusal))
     }
 
     /// An answer that takes as long as a scenario, made on a thread of its own, and with the same tables; it holds at
@@ -153,8 +152,7 @@ impl ScenarioDesk {
         Ok(Answer::awaited(route, awaited))
     }
 
-    fn begin(&self, query: &str, around: ScenarioSurroundings) -> Result<Answer, Refusal> {
-        let request = native_scenario::parse(&Query::parse(query))?;
+    fn begin(&self, request: ScenarioRequest, around: ScenarioSurroundings) -> Result<Answer, Refusal> {
         let place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
         let (send, pieces) = sync_channel(PIECES);
         let pieces = ScenarioPieces { pieces, has_gone: Arc::default() };
