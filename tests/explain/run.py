@@ -22,8 +22,8 @@ STEPS, NODES = 800, 1200
 TOLERANCE = {"svc_theo": 5e-5, "delta": 2e-4, "gamma": 1e-3}
 
 
-def american(x):
-    """Value, delta and gamma by QuantLib."""
+def american(x, finer=1):
+    """Value, delta and gamma by QuantLib, with so many times the usual steps and nodes."""
     import QuantLib as ql
 
     c, sigma, spot, strike = x["carry"], x["volatility"]["svc_vol"], x["spot"]["used"], x["contract"]["strike"]
@@ -44,7 +44,7 @@ def american(x):
     escrowed = ql.FdBlackScholesVanillaEngine.Escrowed
     none = -sys.float_info.max
     scheme = ql.FdmSchemeDesc.Douglas()
-    engine = ql.FdBlackScholesVanillaEngine(process, dividends, STEPS, NODES, 0, scheme, False, none, escrowed)
+    engine = ql.FdBlackScholesVanillaEngine(process, dividends, finer * STEPS, finer * NODES, 0, scheme, False, none, escrowed)
     option.setPricingEngine(engine)
     return {"svc_theo": option.NPV(), "delta": option.delta(), "gamma": option.gamma()}
 
@@ -72,8 +72,13 @@ def main():
                 t, sigma, spot = x["carry"]["t_years"], x["volatility"]["svc_vol"], x["spot"]["used"]
                 size = {"svc_theo": x["contract"]["strike"], "delta": 1.0, "gamma": 0.4 / (spot * sigma * math.sqrt(t))}
                 n += 1
+                far = lambda greek: abs(by[greek] - x["values"]["served"][greek]) / size[greek]
+                if not all(far(greek) <= tolerance for greek, tolerance in TOLERANCE.items()):
+                    # the grid's own error, of first order in its steps: 1e-4 of the strike where borrow is 50 % a year
+                    finer = american(x, 2)
+                    by = {greek: 2 * finer[greek] - by[greek] for greek in by}
                 for greek, tolerance in TOLERANCE.items():
-                    off = abs(by[greek] - x["values"]["served"][greek]) / size[greek]
+                    off = far(greek)
                     worst[greek] = max(worst.get(greek, (0, "")), (off, osym))
                     if not off <= tolerance:
                         failed += 1
