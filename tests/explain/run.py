@@ -44,7 +44,8 @@ def american(x, finer=1):
     escrowed = ql.FdBlackScholesVanillaEngine.Escrowed
     none = -sys.float_info.max
     scheme = ql.FdmSchemeDesc.Douglas()
-    engine = ql.FdBlackScholesVanillaEngine(process, dividends, finer * STEPS, finer * NODES, 0, scheme, False, none, escrowed)
+    steps, nodes = finer * STEPS, finer * NODES
+    engine = ql.FdBlackScholesVanillaEngine(process, dividends, steps, nodes, 0, scheme, False, none, escrowed)
     option.setPricingEngine(engine)
     return {"svc_theo": option.NPV(), "delta": option.delta(), "gamma": option.gamma()}
 

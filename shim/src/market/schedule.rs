@@ -10,7 +10,7 @@
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::Symbol;
 use kernel::quality::Quality;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Settings of the market loop.
@@ -22,9 +22,10 @@ pub struct LoopSettings {
     /// time that it takes with 10,000. The chains of a batch are in memory twice: 30,000 in place of 10,000 took 35 to
     /// 40 MB more.
     pub batch_contracts: u32,
-    /// Time after which a batch begins no further name, 20 to 500 ms: the rest is postponed. A contract that needs new
-    /// tables of early exercise takes 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for
-    /// seconds, on a busy machine for 45.
+    /// Time after which a batch begins no further name, 20 to 500 ms: the rest is postponed. Names of different
+    /// accuracy, which are rarely in one batch, have this time each. A contract that needs new tables of early exercise
+    /// takes 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for seconds, on a busy machine for
+    /// 45.
     pub batch_time: Duration,
     /// Number of contracts without a chain above which every name is first computed by a preliminary pass. At full
     /// accuracy they take about ten seconds, ten times as long; a smaller market is computed at full accuracy at once.
@@ -185,6 +186,7 @@ impl Round {
 
     /// Takes back names of the last batch that were not begun: they are the first of their queues again.
     pub fn take_back(&mut self, postponed: &[Symbol]) {
+        let postponed: BTreeSet<Symbol> = postponed.iter().copied().collect();
         for (name, line) in self.batch.drain(..).rev().filter(|(name, _)| postponed.contains(name)) {
             self.lines[line as usize].push_front(name);
             self.waiting[line as usize] += 1;
