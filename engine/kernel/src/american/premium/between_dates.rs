@@ -111,8 +111,8 @@ impl<'a, L: Lanes, T: InLanes<L>> HoldingLessPayoff<'a, L, T> {
 /// A solution at similar inputs, to start from.
 #[derive(Clone, Copy)]
 pub(super) enum Nearby<T> {
-    /// The solution of a strike close by.
-    Strike(T),
+    /// The solution of a strike close by, or of the next period or window of the same contracts.
+    Alike(T),
     /// The solution of the same contracts at rates that a few steps of Newton's method bridge.
     Rates(T),
 }
@@ -120,18 +120,18 @@ pub(super) enum Nearby<T> {
 impl<T> Nearby<T> {
     pub(super) fn get(self) -> T {
         match self {
-            Self::Strike(of) | Self::Rates(of) => of,
+            Self::Alike(of) | Self::Rates(of) => of,
         }
     }
 
     pub(super) fn and_then<U>(self, of: impl FnOnce(T) -> Option<U>) -> Option<Nearby<U>> {
         match self {
-            Self::Strike(near) => of(near).map(Nearby::Strike),
+            Self::Alike(near) => of(near).map(Nearby::Alike),
             Self::Rates(near) => of(near).map(Nearby::Rates),
         }
     }
 
-    /// The solution at rates close by; `None` if it is of another strike.
+    /// The solution at rates close by; `None` if it is of another strike or time.
     pub(super) fn at_rates(self) -> Option<T> {
         if let Self::Rates(of) = self { Some(of) } else { None }
     }
@@ -212,7 +212,7 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
 
     /// Newton's method from the unknowns `y`; false if the boundary of a lane is not found. Lanes that do not converge
     /// are tried again with other weights of smooth pasting, since these equations have the same boundary; but not if
-    /// the start is the solution of another strike, since the caller then tries the lanes' own start.
+    /// the start is a solution that is alike, since the caller then tries the lanes' own start.
     ///
     /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
     /// # Accuracy  `CONVERGED`, the last step, whose square the error is about
@@ -356,8 +356,8 @@ fn beyond<L: Lanes>(phi: f64, a: L, b: L) -> L {
 }
 
 impl<L: InLanes<L>> ExerciseBoundary<L> {
-    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `near`: the
-    /// boundary at rates close by. `None`: the boundary of a lane is not found.
+    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `None`: the boundary
+    /// of a lane is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
@@ -365,7 +365,7 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
     pub(super) fn to_date(
         stretch: &TimeBetween,
         at: Option<&DatePremium<L>>,
-        near: Option<&Self>,
+        near: Option<Nearby<&Self>>,
         k: L,
         sigma: L,
     ) -> Option<Self> {
@@ -373,18 +373,25 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
         let further = |a: L, b: L| beyond(stretch.phi, a, b);
         let kink = at.map_or(ln(k), |at| at.boundary);
         let end = if contracts.rates[1] > 0.0 { further(kink, ln(contracts.earns(k, stretch.escrow))) } else { kink };
-        let grid = BetweenGrid::at_date();
+        let grid = BetweenGrid::at_date(stretch.fineness);
         let points = &stretch.from_points;
         let search = Search::to_end(stretch, grid, contracts, at, [k, end]);
-        let mut y = near.map_or([L::splat(0.0); BETWEEN.points], |near| near.y);
-        let y = &mut y[..points.len()];
-        if near.is_none() {
-            let start = BoundaryStart::new(&contracts, [stretch.tau, stretch.escrow], at, k, kink);
-            for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
-                *y = further(start.at(seen.left, end), *limit);
+        let mut unknowns = [L::splat(0.0); BETWEEN.points];
+        let y = &mut unknowns[..points.len()];
+        if let Some(near) = near.filter(|near| near.get().terms.len() == points.len()) {
+            let by = if near.at_rates().is_some() { L::splat(0.0) } else { end - near.get().end };
+            for ((y, near), limit) in y.iter_mut().zip(&near.get().y).zip(&search.limits) {
+                *y = further(*near + by, *limit);
+            }
+            if search.solve(y, Some(near)) {
+                return Some(search.found(y, end, ends(&grid.spot, end)));
             }
         }
-        search.solve(y, near.map(Nearby::Rates)).then(|| search.found(y, end, ends(&grid.spot, end)))
+        let start = BoundaryStart::new(&contracts, [stretch.tau, stretch.escrow], at, k, kink);
+        for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
+            *y = further(start.at(seen.left, end), *limit);
+        }
+        search.solve::<()>(y, None).then(|| search.found(y, end, ends(&grid.spot, end)))
     }
 
     /// The boundary of strikes `ratio` times as high, where no dividends are to come.

@@ -45,14 +45,14 @@ impl<L: InLanes<L>> DateSolution<L> {
     pub(super) fn of_calls(terms: &Terms, periods: &[Arc<Period>], now: bool, contracts: [L; 2]) -> Option<Self> {
         let [k, sigma] = contracts;
         let last = periods.last()?;
-        let mut later = LaterExercise::new(last, None, last.solve(None, k, sigma)?);
+        let mut later = LaterExercise::new(last, None, last.solve(None, None, k, sigma)?);
         for pair in periods.windows(2).rev() {
             let (before, date) = (&pair[0], pair[1].from);
             let decision = ExerciseDecision::new(terms, date, k, sigma);
             let region = decision.region(&later, before.to - before.from);
             let is_first = before.from == 0.0;
             let at = (!is_first || now || before.stretch.is_some()).then(|| decision.premium(&region, &later));
-            let between = before.solve(at.as_ref(), k, sigma)?;
+            let between = before.solve(at.as_ref(), Some(&later), k, sigma)?;
             if is_first && !now {
                 return Some(Self {
                     k,

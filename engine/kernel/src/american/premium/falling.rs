@@ -32,6 +32,9 @@ const SHAPE_STEPS: usize = 8;
 /// A step times the slope below this ends the search for the shape. The step after it would be a twelfth of the third
 /// power: 7e-7.
 const SHAPED: f64 = 0.02;
+/// Where −b is below this, per year, and b not above 0, the level alone is the shape: the line lies too high. With the
+/// line premiums would miss 6e-6 of the strike at a borrow of −1e-6, without it 5e-7 at −2e-4.
+pub(super) const NO_LINE: f64 = 7e-5;
 /// A boundary is found if the residual of its equations is below this (part of the strike).
 const MISSED: f64 = 1e-9;
 
@@ -44,29 +47,30 @@ pub(super) struct Falling<L> {
     scale: PerPoint<L>,
     /// The boundary less the shape, in ln X.
     excess: PerPoint<L>,
-    /// The sign of b; with 0 the level alone is the shape.
+    /// The sign of b; with 0, as next to it, the level alone is the shape.
     sign: f64,
     /// η at which the shape turns, in cells of `FALLING`.
     corner: usize,
+    /// Fineness of the points.
+    pub(super) fineness: Fineness,
 }
 
 impl<L: InLanes<L>> Falling<L> {
-    /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`; `near`: the
-    /// solution of a strike or of rates close by. `None`: the boundary of a lane is not found.
+    /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`. `None`: the
+    /// boundary of a lane is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    r > 0, b ≥ −`TIP.borrow_least`
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
     pub(super) fn solve<T: InLanes<L>>(
         stretch: &TimeBetween<T>,
-        fineness: Fineness,
         at: Option<&DatePremium<L>>,
         near: Option<Nearby<&Self>>,
         k: L,
         sigma: L,
     ) -> Option<(ExerciseBoundary<L>, Self)> {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
-        let (points, ln_k) = (&stretch.from_points, ln(k));
+        let (points, ln_k, fineness) = (&stretch.from_points, ln(k), stretch.fineness);
         let lines: Vec<Line<T>> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
         let holdings = contracts.holdings(stretch, at, k);
         let limits = per_point(points, |seen| contracts.limit(k, seen));
@@ -79,8 +83,8 @@ impl<L: InLanes<L>> Falling<L> {
         let (mut falling, held) = match near {
             // levels of rates nearby are inexact here; the excess over the shape, which is solved, corrects them
             Some(Nearby::Rates(near)) => (*near, not_held()),
-            Some(Nearby::Strike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k),
-            None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k),
+            Some(Nearby::Alike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k, fineness),
+            None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k, fineness),
         };
         let eta = BetweenGrid::running_away(FALLING_CELLS, fineness).points.iter().map(|point| point.eta);
         if near.and_then(Nearby::at_rates).is_none() {
@@ -152,9 +156,9 @@ impl<L: Lanes, T: InLanes<L>> WindowPoints<'_, L, T> {
 
 /// Start of the search for the levels.
 enum FallStart<'a, L> {
-    /// This ln X for the first point, and the level of each point for the next.
+    /// This ln X for the first point, and for others the line through the levels of the two before.
     Above(L),
-    /// The levels of a strike close by.
+    /// The levels of a similar window, moved as the point before has shown.
     Near(&'a Falling<L>),
 }
 
@@ -168,12 +172,14 @@ impl<L: InLanes<L>> Falling<L> {
         points: &WindowPoints<L, T>,
         start: FallStart<L>,
         ln_k: L,
+        fineness: Fineness,
     ) -> (Self, HeldAt<L>) {
         let c = L::splat;
         let WindowPoints { lines, holdings, limits, .. } = *points;
         let [_, b] = contracts.rates;
-        let sign = if b == 0.0 { 0.0 } else { b.signum() };
+        let sign = if (-NO_LINE..=0.0).contains(&b) { 0.0 } else { b.signum() };
         let mut x = if let FallStart::Above(x) = start { x } else { ln_k };
+        let mut by = c(0.0);
         let excess = if let FallStart::Near(near) = start { near.excess } else { [c(0.0); BETWEEN.points] };
         let mut falling = Self {
             level: [c(0.0); BETWEEN.points],
@@ -181,14 +187,16 @@ impl<L: InLanes<L>> Falling<L> {
             excess,
             sign,
             corner: FALLING_CELLS,
+            fineness,
         };
         let mut held = not_held();
         for (i, ((line, holding), limit)) in lines.iter().zip(holdings).zip(limits).enumerate() {
             let deviation = contracts.sigma * line.root.in_lanes();
             let mut slope = c(0.0);
-            if let FallStart::Near(near) = start {
-                x = near.level[i] + ln_k;
-            }
+            x = match start {
+                FallStart::Near(near) => near.level[i] + ln_k + by,
+                FallStart::Above(_) => x + by,
+            };
             x = x.min(*limit);
             for _ in 0..FALLING_STEPS {
                 held[i] = (x, holding.at(x));
@@ -201,6 +209,11 @@ impl<L: InLanes<L>> Falling<L> {
                 }
             }
             falling.level[i] = x - ln_k;
+            by = match start {
+                FallStart::Near(near) => falling.level[i] - near.level[i],
+                FallStart::Above(_) if i > 0 => falling.level[i] - falling.level[i - 1],
+                FallStart::Above(_) => by,
+            };
             falling.scale[i] = (line.gain.in_lanes() / slope).min(deviation);
         }
         (falling, held)

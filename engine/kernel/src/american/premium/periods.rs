@@ -1,7 +1,7 @@
 //! Inputs and solution of a table's date, and what the solution is made of: periods between two ex-dates, or from the
 //! last one to expiry, and the premium at their begin. One strike and volatility a lane. Never: a boundary's search.
 
-use super::between_dates::ExerciseBoundary;
+use super::between_dates::{ExerciseBoundary, Nearby};
 use super::falling::Falling;
 use super::series::Lobatto;
 use super::time_between::{Fineness, TimeBetween};
@@ -27,6 +27,9 @@ pub(super) const DATES_TOP: f64 = 5.0;
 /// Step of ln X for the slope of a premium where a date is cut in two (standard deviations). The premium is a line in X
 /// there.
 const SLOPE_STEP: f64 = 1e-3;
+/// Greatest difference of the lengths of two periods of which one starts from the other's boundary (part of a length).
+/// Tables of monthly and weekly payers take 0.9 of the time for it.
+const ALIKE: f64 = 0.3;
 /// Lower bound of the length of a series (standard deviations). A series over nothing divides by it.
 const REACH_LEAST: f64 = 0.1;
 
@@ -89,23 +92,30 @@ pub(super) struct Period {
 }
 
 impl Period {
-    pub(super) fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
+    /// A period of calls; `between`: the fineness with which exercise within it is solved, `None` if that does not pay.
+    pub(super) fn new(terms: &Terms, from: f64, to: f64, between: Option<Fineness>) -> Self {
         let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
-        let stretch = between.then(|| TimeBetween::to_date(1.0, terms, from, to));
+        let stretch = between.map(|fineness| TimeBetween::to_date(1.0, terms, from, to, fineness));
         Self { from, to, wait, stretch }
     }
 
-    /// The boundary within the period, given the premium `at` its end. Outer `None`: a boundary is not found; inner
-    /// `None`: exercise within the period does not pay.
+    /// The boundary within the period, given the premium `at` its end and the exercise `after` that. Outer `None`: a
+    /// boundary is not found; inner `None`: exercise within the period does not pay.
     pub(super) fn solve<L: InLanes<L>>(
         &self,
         at: Option<&DatePremium<L>>,
+        after: Option<&LaterExercise<L>>,
         k: L,
         sigma: L,
     ) -> Option<Option<ExerciseBoundary<L>>> {
-        self.stretch
-            .as_ref()
-            .map_or(Some(None), |stretch| ExerciseBoundary::to_date(stretch, at, None, k, sigma).map(Some))
+        let Some(stretch) = &self.stretch else { return Some(None) };
+        // the boundary of the next period is the start, unless that ends at expiry or is of another length
+        let is_alike = |later: &&LaterExercise<L>| {
+            let Self { from, to, .. } = *later.period;
+            later.at.is_some() && ((to - from) / (self.to - self.from) - 1.0).abs() < ALIKE
+        };
+        let near = after.filter(is_alike).and_then(|later| later.between.as_ref());
+        ExerciseBoundary::to_date(stretch, at, near.map(Nearby::Alike), k, sigma).map(Some)
     }
 }
 

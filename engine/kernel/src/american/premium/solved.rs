@@ -5,6 +5,7 @@
 use super::between_dates::Nearby;
 use super::periods::{DATES_FAR, DateSolution, FAR_LEAST, HeldPremium, Period, Problem};
 use super::series::{Axis, Lobatto};
+use super::time_between::Fineness;
 use super::windows::put_windows;
 use crate::american::pays::two_sided;
 use crate::american::recursion::{AmericanOption, Solution};
@@ -69,9 +70,13 @@ impl Solved {
         let now = date <= 0.0;
         let ends = [&[0.0], &dates_of(terms, date.max(problem.stop))[..], &[terms.t]].concat();
         let period = |ends: &[f64]| {
+            let [from, to] = [ends[0], ends[1]];
+            let earned = terms.b * (to - from);
             // rounding hides the boundary of a stretch over which exercise earns next to nothing
-            let earns = terms.b * (ends[1] - ends[0]) > BETWEEN.earns_least || terms.r < 0.0;
-            Arc::new(Period::new(terms, ends[0], ends[1], continuous && earns))
+            let pays = continuous && (earned > BETWEEN.earns_least || terms.r < 0.0);
+            let is_later = from > date.max(0.0) + SAME.date && to < terms.t && earned <= BETWEEN.earns_later;
+            let fineness = if is_later { Fineness::Later } else { Fineness::First };
+            Arc::new(Period::new(terms, from, to, pays.then_some(fineness)))
         };
         let periods: Vec<_> = if is_put || is_left_out { Vec::new() } else { ends.windows(2).map(period).collect() };
         let at_date = after(terms, date);
@@ -103,11 +108,10 @@ impl Solved {
             let in_lanes = if is_left_out {
                 None
             } else if is_put {
-                // the strike before at the same volatilities; what starts from a solution close by may miss its own
+                // the strike before at the same volatilities
                 let is_alike = |near: &&DateSolution<Block>| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
-                let before = || blocks.last().filter(is_alike).map(Nearby::Strike);
-                let near = at_rates_near(i, per_block).or_else(before);
-                put_windows(&problem, strike, sigma, near).or_else(|| put_windows(&problem, strike, sigma, None))
+                let before = || blocks.last().filter(is_alike).map(Nearby::Alike);
+                put_windows(&problem, strike, sigma, at_rates_near(i, per_block).or_else(before))
             } else {
                 DateSolution::of_calls(terms, &periods, now, [k, sigma])
             };

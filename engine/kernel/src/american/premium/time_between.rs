@@ -9,13 +9,12 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 /// The end of a window of puts that closes before a date, where the boundary runs away to 0. `T`: of one strike, or per
 /// lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosingWindow<T = f64> {
-    pub(super) fineness: Fineness,
     /// Years from now to the date.
     pub(super) date: f64,
     pub(super) strike: T,
@@ -28,6 +27,7 @@ pub(super) struct TimeBetween<T = f64> {
     /// +1 call, −1 put.
     pub(super) phi: f64,
     pub(super) rates: [f64; 2],
+    pub(super) fineness: Fineness,
     /// Length in years.
     pub(super) length: T,
     /// The window that closes at the end of the stretch; `None`: the boundary approaches an end.
@@ -72,23 +72,23 @@ impl TimeBetween {
     /// The stretch until a date or expiry.
     ///
     /// # Domain  no ex-date within it at which anything is exercised
-    pub(super) fn to_date(phi: f64, terms: &Terms, from: f64, to: f64) -> Self {
-        Self::new(phi, terms, [from, to], to, None, BetweenGrid::at_date())
+    pub(super) fn to_date(phi: f64, terms: &Terms, from: f64, to: f64, fineness: Fineness) -> Self {
+        Self::new(phi, terms, [from, to], to, None, fineness, BetweenGrid::at_date(fineness))
     }
 }
 
 impl<L: Lanes> TimeBetween<L> {
     /// The window of puts with b < 0 until its tip, at `tip` years from now.
-    pub(super) fn to_tip(terms: &Terms, from: f64, tip: L, date: f64, grid: &BetweenGrid) -> Self {
-        Self::new(-1.0, terms, [from, date], tip, None, grid)
+    pub(super) fn to_tip(terms: &Terms, from: f64, tip: L, date: f64, fineness: Fineness, grid: &BetweenGrid) -> Self {
+        Self::new(-1.0, terms, [from, date], tip, None, fineness, grid)
     }
 }
 
 impl<T: Lanes> TimeBetween<T> {
     /// The window of puts until it closes.
-    pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: ClosingWindow<T>) -> Self {
-        let grid = BetweenGrid::running_away(FALLING_CELLS, end.fineness);
-        Self::new(-1.0, terms, [from, end.date], close, Some(end), grid)
+    pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: ClosingWindow<T>, fineness: Fineness) -> Self {
+        let grid = BetweenGrid::running_away(FALLING_CELLS, fineness);
+        Self::new(-1.0, terms, [from, end.date], close, Some(end), fineness, grid)
     }
 
     /// The line of exercise against waiting in the last `life` years of a window; `None`: no window closes.
@@ -107,6 +107,7 @@ impl<T: Lanes> TimeBetween<T> {
         ends: [f64; 2],
         to: T,
         window: Option<ClosingWindow<T>>,
+        fineness: Fineness,
         grid: &BetweenGrid,
     ) -> Self {
         let Terms { t, r, b, .. } = *terms;
@@ -116,6 +117,7 @@ impl<T: Lanes> TimeBetween<T> {
         let stretch = Self {
             phi,
             rates: [r, b],
+            fineness,
             length,
             window,
             after,
@@ -204,19 +206,19 @@ const BEHIND: usize = 2;
 /// Distance in ξ that nodes reach behind the turn: the boundary falls by the square of it.
 const FALLEN: f64 = 2.0;
 
-/// Fineness of the solve of a window of puts.
+/// Fineness of the solve of a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fineness {
-    /// For a window that begins at a later date: its premium is smoothed until now.
+    /// For exercise from a later date on: its premium is smoothed until now.
     Later,
-    /// For a window that begins at the date of a table, whose premium is differentiated.
+    /// For exercise from the date of a table on: its premium is differentiated, and boundaries of calls are tabulated.
     First,
     /// For windows of which only the difference between two rates is used.
     Rates,
 }
 
 impl Fineness {
-    /// Collocation points of a boundary.
+    /// Collocation points of a window of puts.
     pub(super) fn points(self) -> usize {
         match self {
             Self::Later => FALLING.points,
@@ -269,17 +271,22 @@ pub(super) struct GridNode {
 
 impl BetweenGrid {
     /// The grid of boundaries that end at a date.
-    pub(super) fn at_date() -> &'static Self {
-        static GRID: LazyLock<BetweenGrid> = LazyLock::new(|| {
-            let spread = PointSpacing { points: BETWEEN.points, reach: BETWEEN.reach };
+    pub(super) fn at_date(fineness: Fineness) -> &'static Self {
+        static GRIDS: [OnceLock<BetweenGrid>; 2] = [const { OnceLock::new() }; 2];
+        let is_later = fineness == Fineness::Later;
+        let [points, inner, spot] = if is_later {
+            [BETWEEN.points_later, BETWEEN.inner_later, BETWEEN.spot_nodes_later]
+        } else {
+            [BETWEEN.points, BETWEEN.inner, BETWEEN.spot_nodes]
+        };
+        GRIDS[usize::from(is_later)].get_or_init(|| {
+            let spread = PointSpacing { points, reach: BETWEEN.reach };
             let rule = |n: usize, nearest: f64, until: f64, eta: f64| {
                 GridNode::rule(spread, crowded(n, nearest, until), eta, true)
             };
-            let point = |eta: f64| rule(BETWEEN.inner, NEAREST_TO_END, until(eta), eta);
-            let spot = rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0);
-            BetweenGrid::new(spread, point, spot)
-        });
-        &GRID
+            let point = |eta: f64| rule(inner, NEAREST_TO_END, until(eta), eta);
+            Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0))
+        })
     }
 
     /// The grid of boundaries that end in a tip, with the last point at number `reach` of [`REACHES`].

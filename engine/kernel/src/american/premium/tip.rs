@@ -115,7 +115,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         let resolved = most.ln().sqrt();
         let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
         let grid = BetweenGrid::at_tip(reach, fineness);
-        let stretch = TimeBetween::to_tip(self.terms, self.from, time, self.date, grid);
+        let stretch = TimeBetween::to_tip(self.terms, self.from, time, self.date, fineness, grid);
         let excess = self.excess(&contracts, time, x);
         // near the tip the region is a parabola
         let curve = excess.by_time * 2.0 / excess.at[2];
@@ -185,13 +185,19 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
 
     /// The excess of holding over exercise at ln X = `x` and the time `t` of each lane.
     fn excess(&self, contracts: &Contracts<L>, t: L, x: L) -> Excess<L> {
-        let expiry = self.terms.t;
-        let c = L::splat;
-        let wait = Wait::new(c(self.date) - t, expiry - self.date);
-        let escrow = self.escrow(t);
-        let holding = HoldingLessPayoff::new(contracts, self.k, c(expiry) - t, escrow, self.at.map(|at| (at, &wait)));
-        let at = holding.at(x);
-        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow) }
+        let at = self.holding(contracts, t, &self.wait(t)).at(x);
+        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, self.escrow(t)) }
+    }
+
+    /// The wait from the time `t` of each lane to the date.
+    fn wait(&self, t: L) -> Wait<L> {
+        Wait::new(L::splat(self.date) - t, self.terms.t - self.date)
+    }
+
+    /// Holding less payoff at the time `t` of each lane, `wait` before the date.
+    fn holding<'b>(&'b self, contracts: &Contracts<L>, t: L, wait: &'b Wait<L>) -> HoldingLessPayoff<'b, L, L> {
+        let life = L::splat(self.terms.t) - t;
+        HoldingLessPayoff::new(contracts, self.k, life, self.escrow(t), self.at.map(|at| (at, wait)))
     }
 
     /// Time derivative of the excess at `x` from itself and its first two slopes, `at`.
@@ -253,7 +259,9 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
             earned(self.sigma, left, speed, contracts.interest - (exp(x) + escrow) * self.terms.b)
         };
         let deviation = self.sigma * (L::splat(self.date) - t).sqrt();
-        let (x, pace, _) = explicit(guess, sign, deviation, |x| self.excess(contracts, t, x).at, flow);
+        let wait = self.wait(t);
+        let holding = self.holding(contracts, t, &wait);
+        let (x, pace, _) = explicit(guess, sign, deviation, |x| holding.at(x), flow);
         (x, pace.max(L::splat(LAMBDA_LEAST)).min(L::splat(1.0)))
     }
 

@@ -7,7 +7,7 @@
 //! table.
 
 use super::between_dates::{ExerciseBoundary, Nearby};
-use super::falling::Falling;
+use super::falling::{Falling, NO_LINE};
 use super::periods::{AfterLast, DATES_FAR, DateSolution, HeldPremium, Island, LaterExercise, Problem, WindowBoundary};
 use super::time_between::{ClosingWindow, Fineness, TimeBetween};
 use super::tip::TippedWindow;
@@ -21,7 +21,7 @@ use crate::lanes::{Lanes, Mask};
 use crate::solve::bracketed_root;
 
 /// A window shorter than this part of the wait from its end to the date does not start from another strike's boundary:
-/// Newton's method may then settle beside its own.
+/// Newton's method may then settle beside its own, which the boundary of the next window is nearer to.
 const NEAR_LEAST: f64 = 0.5;
 /// A shorter window counts as none (years). Two hours: exercise earns 1e-5 of the strike, where X is next to nothing.
 const SHORTEST: f64 = 2e-4;
@@ -44,12 +44,14 @@ pub(super) fn put_windows<L: FlowTime<L>, T: FlowTime<L>>(
     }
     let mut begins = window_starts(terms, stop);
     let mut backwards = BackwardInduction::at_expiry(terms, strike, sigma);
-    // a dividend on the day of expiry closing_time the last window
+    // a dividend on the day of expiry closes the last window
     if terms.divs.iter().all(|d| d.t <= terms.t - SAME.date) {
         backwards.after_last(begins.pop()?, begins.is_empty(), near)?;
     }
+    // a little below b = 0 boundaries bend most: later windows would leave 1e-6 of the strike in place of 2e-7
+    let bends = (-TIP.borrow_least..-NO_LINE).contains(&terms.b);
     for &from in begins.iter().rev() {
-        let is_like_first = problem.fineness == Fineness::Rates || from - stop < SAME.date;
+        let is_like_first = problem.fineness == Fineness::Rates || bends || from - stop < SAME.date;
         let fineness = if is_like_first { problem.fineness } else { Fineness::Later };
         backwards.window(from, fineness, near)?;
     }
@@ -84,15 +86,15 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
 
     /// Solves back to right after `last`, the last date before expiry, or now if `is_first`.
     fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&DateSolution<L>>>) -> Option<()> {
-        let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date);
+        let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date, Fineness::First);
         let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
         let (between, at) = match (after_near, near) {
-            (Some(Nearby::Strike(after)), Some(near)) => {
+            (Some(Nearby::Alike(after)), Some(near)) => {
                 let AfterLast { between, at } = after.scaled(self.strike.lane(0) / near.get().k.lane(0));
                 (between, at)
             }
             _ => {
-                let near = after_near.map(|after| &after.get().between);
+                let near = after_near.map(|after| Nearby::Rates(&after.get().between));
                 (ExerciseBoundary::to_date(&stretch, None, near, self.k, self.sigma)?, None)
             }
         };
@@ -113,7 +115,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
     fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&DateSolution<L>>>) -> Option<()> {
         let Self { terms, strike, k, sigma, date, .. } = *self;
         let c = L::splat;
-        let end = ClosingWindow { fineness, date, strike, paid: strike - terms.a(date) };
+        let end = ClosingWindow { date, strike, paid: strike - terms.a(date) };
         let closing: T =
             for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closing_time(terms, end, from));
         let opens = T::splat(SHORTEST).le(closing - from);
@@ -142,26 +144,29 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let is_same = |(begin, _): &&(f64, WindowBoundary<L>)| (begin - from).abs() < SAME.date;
         let near = near.and_then(|near| near.and_then(|near| near.windows.iter().find(is_same)));
         let near = near.and_then(|near| near.and_then(|(_, close)| Some(close)));
-        let tipped = || {
-            let (between, flow, tip) =
-                window.solve(fineness, near.and_then(|near| near.and_then(WindowBoundary::tip)))?;
+        // else the next window, if it was solved at as many points
+        let next = self.windows.last().and_then(|(_, close)| close.falling()).filter(|next| next.fineness == fineness);
+        let is_long = T::splat(NEAR_LEAST * date).lt(closing * (1.0 + NEAR_LEAST) - from).all();
+        let tipped = |near: Option<Nearby<&WindowBoundary<L>>>| {
+            let near = near.and_then(|near| near.and_then(WindowBoundary::tip));
+            let (between, flow, tip) = window.solve(fineness, near)?;
             Some((between, flow, WindowBoundary::Tip(Box::new(tip))))
         };
-        let falling = || {
-            let stretch = TimeBetween::to_close(terms, from, closing, end);
-            // the search for a short window's boundary may fail if it starts from that of another strike
-            let is_long = T::splat(NEAR_LEAST * date).lt(closing * (1.0 + NEAR_LEAST) - from).all();
-            let near = near.and_then(|near| near.and_then(WindowBoundary::falling));
-            let near = near.filter(|near| is_long || near.at_rates().is_some());
-            let (between, falling) = Falling::solve(&stretch, fineness, at_date, near, k, sigma)?;
+        let falling = |near: Option<Nearby<&WindowBoundary<L>>>| {
+            let stretch = TimeBetween::to_close(terms, from, closing, end, fineness);
+            let alike = near.and_then(|near| near.and_then(WindowBoundary::falling));
+            let alike = alike.filter(|near| is_long || near.at_rates().is_some()).or(next.map(Nearby::Alike));
+            let solve = |near: Option<Nearby<&Falling<L>>>| Falling::solve(&stretch, at_date, near, k, sigma);
+            let own = || if alike.is_some() { solve(None) } else { None };
+            let (between, falling) = solve(alike).or_else(own)?;
             let flow = between.flow(&stretch);
             Some((between, flow, WindowBoundary::Falling(Box::new(falling))))
         };
         let at_rates = near.and_then(Nearby::at_rates);
         let (between, flow, ends) = if at_rates.map_or(terms.b < -TIP.borrow_least, |near| near.tip().is_some()) {
-            tipped()
+            tipped(near).or_else(|| if near.is_some() { tipped(None) } else { None })
         } else {
-            falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
+            falling(near).or_else(|| if terms.b < 0.0 { tipped(near) } else { None })
         }?;
         let upper = between.begin();
         self.later = LaterExercise::of_puts([from, date], terms.t, at, Some((between, flow)));
@@ -237,12 +242,12 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
 
 /// The number that `of` gives for each strike.
 fn for_each_strike<T: Lanes>(end: &ClosingWindow<T>, of: impl Fn(&ClosingWindow) -> f64) -> T {
-    let ClosingWindow { fineness, date, strike, paid } = *end;
+    let ClosingWindow { date, strike, paid } = *end;
     let mut before = 0.0;
     T::from_fn(|lane| {
         let is_as_before = lane > 0 && (strike.lane(lane) - strike.lane(lane - 1)).abs() < SAME.root;
         if !is_as_before {
-            before = of(&ClosingWindow { fineness, date, strike: strike.lane(lane), paid: paid.lane(lane) });
+            before = of(&ClosingWindow { date, strike: strike.lane(lane), paid: paid.lane(lane) });
         }
         before
     })
@@ -301,6 +306,10 @@ mod tests {
             (1.0, 0.04, 0.02, every(0.25, 0.2, 1.0, 0.5), 3e-5),
             (1.0, 0.04, 0.1, every(0.25, 0.2, 1.0, 0.5), 1e-6),
             (0.6, 0.04, 0.0, every(0.02, 0.015, 0.6, 0.04), 3e-7),
+            (2.0, 0.04, 1e-5, every(0.25, 0.2, 2.0, 0.5), 3e-7),
+            (2.0, 0.04, -1e-6, every(0.25, 0.2, 2.0, 0.5), 3e-7),
+            (2.0, 0.04, -1e-5, every(0.25, 0.2, 2.0, 0.5), 3e-7),
+            (2.0, 0.04, -5e-5, every(0.25, 0.2, 2.0, 0.5), 1e-6),
             (2.0, 0.04, -0.0001, every(0.25, 0.2, 2.0, 0.5), 1e-6),
             (2.0, 0.04, -0.0002, every(0.25, 0.2, 2.0, 0.5), 3e-7),
             (2.0, 0.04, -0.0003, every(0.25, 0.2, 2.0, 0.5), 3e-7),
@@ -323,7 +332,7 @@ mod tests {
                 Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
             let mut near: Option<DateSolution<Block>> = None;
             for k in [90.0, 100.0, 110.0] {
-                let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
+                let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Alike))
                     .expect("exercised now");
                 for (lane, &sigma) in sigmas.iter().enumerate() {
                     let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigma));
@@ -340,6 +349,38 @@ mod tests {
                 near = Some(solved);
             }
         }
+    }
+
+    /// Puts at random, of eight volatilities each, most of them with a borrow rate next to 0.
+    #[test]
+    fn premiums_of_random_puts_are_those_of_the_recursion() {
+        let mut draws = Draws(7);
+        let mut all = Vec::new();
+        for _ in 0..200 {
+            let b = 10f64.powf(draws.between(-8.0, -0.8)) * if draws.unit() < 0.3 { 1.0 } else { -1.0 };
+            let gap = if draws.unit() < 0.5 { 0.25 } else { 1.0 / 12.0 };
+            let (t, r, sigma) = (draws.between(0.3, 2.0), draws.between(0.02, 0.05), draws.between(0.15, 0.5));
+            let (k, first) = (100.0, gap * draws.between(0.5, 1.0));
+            let terms = Terms { t, r, b, divs: every(gap, first, t, k * r * gap * draws.between(0.1, 0.8)) };
+            let sigmas: [f64; 8] = core::array::from_fn(|i| sigma * 1.1f64.powi(i as i32));
+            let problem =
+                Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
+            let solved = put_windows(&problem, k, Block::load(&sigmas), None).expect("solved");
+            for lane in [0, 4] {
+                let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigmas[lane]));
+                let Some(boundary) = solution.boundary().filter(|_| solved.is_exercised) else { continue };
+                let off = [0.02, 0.2, 0.5].map(|away| {
+                    let x = boundary + away * sigmas[lane];
+                    let want = solution.premiums([x].into_iter())[0];
+                    (later(&solved).premium(Block::splat(x)).lane(lane) - want).abs() / k
+                });
+                all.push((off.into_iter().fold(0.0, f64::max), b));
+            }
+        }
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |part: f64| all[(part * (all.len() - 1) as f64) as usize];
+        assert!(all.len() > 300 && at(0.9).0 <= 4e-7 && at(0.99).0 <= 2e-6, "{:?} {:?}", at(0.9), at(0.99));
+        assert!(at(1.0).0 <= 1e-5, "{:?}", at(1.0));
     }
 
     /// Derivatives of the expected premium agree with its differences, at times shared by all lanes and per lane.
@@ -532,7 +573,7 @@ mod tests {
             let sigmas: [f64; 8] = core::array::from_fn(|i| sigma * 1.7f64.powf(i.min(5) as f64 / 5.0));
             let mut near: Option<DateSolution<Block>> = None;
             for k in [50.0, 50.3, 51.0] {
-                let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
+                let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Alike))
                 else {
                     missing += 1;
                     continue;
