@@ -408,6 +408,27 @@ fn comments_end_at_120_columns() {
     }
 }
 
+#[test]
+fn files_that_comments_name_exist() {
+    let all: Vec<(String, String)> = ["benches", "engine", "golden", "python", "shim"]
+        .iter()
+        .flat_map(|under| {
+            sources(under).into_iter().map(move |source| (format!("{under}/{}", source.file), source.text))
+        })
+        .collect();
+    let mut seen = 0;
+    for (place, text) in &all {
+        for line in text.lines().map(str::trim_start).filter(|line| line.starts_with("//")) {
+            for name in line.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs") && !name.contains(' ')) {
+                seen += 1;
+                let is_it = |file: &String| file == name || file.ends_with(&format!("/{name}"));
+                assert!(all.iter().any(|(file, _)| is_it(file)), "{place}: `{name}` is not there");
+            }
+        }
+    }
+    assert!(seen > 50, "{seen} names");
+}
+
 /// Words of a private English that nobody should have to read, each with the plain ones.
 const BANNED: [(&str, &str); 18] = [
     ("tell", "imply, or show"),

@@ -70,7 +70,7 @@ impl<L: Lanes> Implied<L> {
 /// # Shapes    `k`, `price`, `start` and the result: lanes; no lane changes another by more than the pricer's error
 /// # Units     price: currency per share · start, result: per √year
 /// # Domain    any price; a `start` that is NaN or outside the band is replaced
-/// # Accuracy  golden/iv.csv: European 1e-10 of sigma, American that of the pricer (`implied_*` in tests/golden.rs)
+/// # Accuracy  golden/iv.csv: European 1e-10 of sigma, American that of the pricer (`engine/tests/kernel/golden.rs`)
 /// # Source    Householder's method of order 3 on ln(V − V(0)); Jäckel (2015) for European options in this form
 /// # Cost      light evaluations of the pricer: one for a start within 0.03 %, two within about 10 %, three within 40 %
 #[inline(never)]

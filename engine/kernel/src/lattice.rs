@@ -11,7 +11,7 @@
 //! [`Lattices`] gives every derivative of a premium. The two average the gain of exercise differently
 //! (`trinomial::Mean`): [`Lattice`] values the simulated market, which must not change.
 //!
-//! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
+//! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/sim/tests/market` by tier.
 
 mod held;
 mod trinomial;

@@ -245,7 +245,7 @@ settings! {
         dividend_most: f64 = 10.0, "of the dividend", Judgement("a decimal point; beyond, it is not that dividend");
     }
 
-    /// Strikes and prices in other units (`scale.rs`).
+    /// Strikes and prices in other units (`units.rs`).
     SCALE: ScaleSettings {
         /// C − P falls by the discount factor for each unit of strike. Prices or strikes are in other units where it
         /// falls by a power of ten of that within this factor.

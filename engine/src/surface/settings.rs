@@ -71,7 +71,7 @@ settings! {
         single_shape: f64 = 0.3, "atanh ρ, ln ψ", Judgement("fewer than six quotes cannot determine a shape");
     }
 
-    /// The spline over the base (`fit.rs`, `spline.rs`, `coordinate.rs`).
+    /// The spline over the base (`fit.rs`, `spline.rs`).
     SPLINE: SplineSettings {
         /// Where the spline's coordinate turns from linear to logarithmic.
         linear: f64 = 1.5, "standard deviations", Judgement("most quotes lie within 1.5 deviations, and are evenly spaced there");

@@ -110,7 +110,7 @@ settings! {
         kept: usize = 256, "1", Measured("a batch of 335 recorded names takes 0.83 of the time for it, and 7 to 15 MB more");
     }
 
-    /// Calls before ex-dates in the recursion (`recursion/call.rs`).
+    /// Calls before ex-dates in the recursion (`recursion/mod.rs`).
     RECURSION: RecursionSettings {
         /// Deviations of the remaining life that a premium is tabulated beyond the strike and every later boundary.
         domain: f64 = 7.5, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
@@ -118,7 +118,7 @@ settings! {
         scan: usize = 60, "1", Bounded("values_exceed_payoff_and_european_value");
     }
 
-    /// Collocation of a boundary of the recursion (`recursion/collocation.rs`, `recursion/rules.rs`).
+    /// Collocation of a boundary of the recursion (`recursion/collocation.rs`, `recursion/stretch.rs`).
     COLLOCATION: CollocationSettings {
         /// Points of a boundary. The cost grows with the square.
         points: usize = 18, "1", Bounded("the_accurate_scheme_meets_its_bounds");
@@ -136,7 +136,7 @@ settings! {
         fixed_nodes: usize = 32, "1", Bounded("two_boundaries_agree_with_a_tree");
     }
 
-    /// The premium right before an ex-date, in the recursion (`recursion/call.rs`).
+    /// The premium right before an ex-date, in the recursion (`recursion/mod.rs`).
     DATE_PREMIUM: DatePremiumSettings {
         /// Least number of samples of a series.
         samples: usize = 40, "1", Bounded("the_accurate_scheme_meets_its_bounds");
@@ -201,12 +201,6 @@ settings! {
         inner: usize = 16, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// Collocation points of a later period: no table reads its boundary, and its flow is smoothed until then.
         points_later: usize = 8, "1", Measured("7 leave seven times the error at a borrow of 4 %, 12 no less; tables of weekly payers take 0.6 of the time");
-        /// Nodes of the flow from each collocation point of a later period.
-        inner_later: usize = 12, "1", Measured("as accurate as 16");
-        /// Nodes of the flow of a later period, for a spot at any distance from the boundary.
-        spot_nodes_later: usize = 18, "1", Measured("16 leave twice the error with quarterly dividends, 12 thirty times");
-        /// A period in which borrow is worth more counts as the first ones do, whenever it begins.
-        earns_later: f64 = 0.01, "of the stock", Measured("at 2.5 %, quarterly, later periods would leave 1.5e-7 of the strike in place of 1e-8");
         /// Terms of a series between two dates, up to the usual length (`DATES.usual`).
         terms: usize = 22, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// Nodes of the flow from a date on, for a spot at any distance from the boundary.
@@ -225,13 +219,14 @@ settings! {
         nodes_accurate: usize = 48, "1", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Standard deviations that the expectation covers to either side.
         window: f64 = 5.5, "standard deviations", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
-        /// Standard deviations that the expectation covers in reference values: derivatives show what is cut off.
-        window_accurate: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is below 1e-15");
+        /// Standard deviations that the expectation covers with derivatives: hours before a date they show what is cut
+        /// off.
+        window_above: f64 = 6.5, "standard deviations", Measured("5.5 leave 1e-3 of delta, 6.2 and 8 as little as 1.6e-5");
         /// Nodes that are summed side by side, since each step of a series depends on the step before; a divisor of
         /// `nodes`.
         side_by_side: usize = 3, "1", Measured("with AVX2, which has half the registers, tables with dividends take 0.85 to 0.94 of the time that five take; with AVX-512 as long");
     }
-    /// Sizes of a table (`premium/tabulate.rs`, `premium/table.rs`). More of anything costs in proportion.
+    /// Sizes of a table (`premium/table.rs`). More of anything costs in proportion.
     SIZES: SizeSettings {
         /// Terms of the Chebyshev series.
         terms: usize = 32, "1", Bounded("options_with_dividends_meet_their_bounds");
@@ -309,7 +304,7 @@ settings! {
         lower_nodes: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
     }
 
-    /// Exercise of calls until the date of their table (`premium/until_date.rs`).
+    /// Exercise of calls until the date of their table (`premium/evaluate.rs`).
     UNTIL_DATE: UntilDateSettings {
         /// Nodes of the integral.
         nodes: usize = 32, "1", Bounded("calls_with_dividends_meet_their_bounds");

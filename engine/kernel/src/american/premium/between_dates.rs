@@ -356,8 +356,8 @@ fn beyond<L: Lanes>(phi: f64, a: L, b: L) -> L {
 }
 
 impl<L: InLanes<L>> ExerciseBoundary<L> {
-    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `None`: the boundary
-    /// of a lane is not found.
+    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `None`: the
+    /// boundary of a lane is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0

@@ -66,7 +66,7 @@ impl Rates {
         let from = solve(low, b, Fineness::Rates, None);
         let moved_r = solve(high, b, Fineness::Rates, Some(&from));
         let (all, b_ends, by_b) = if is_small {
-            let [low, high] = [-WIDE_STEP, WIDE_STEP].map(|step| solve(r, b + step, Fineness::Later, None));
+            let [low, high] = [-WIDE_STEP, WIDE_STEP].map(|step| solve(r, b + step, Fineness::First, None));
             (vec![from, moved_r, low, high], [2, 3], 2.0 * WIDE_STEP)
         } else {
             // a step away from b = 0, beyond which the kind of exercise changes

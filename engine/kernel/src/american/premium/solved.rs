@@ -21,6 +21,10 @@ use std::sync::Arc;
 /// X over the whole life.
 const ANCHOR_DEVIATIONS: f64 = 3.8;
 
+/// A period in which borrow is worth more than this part of the stock is solved as the first ones are: at 2.5 %,
+/// quarterly, later ones would leave 1.5e-7 of the strike in place of 1e-8.
+const EARNS_LATER: f64 = 0.01;
+
 /// The solution at one date, by pair of strike and volatility.
 pub(super) struct Solved {
     phi: f64,
@@ -74,8 +78,8 @@ impl Solved {
             let earned = terms.b * (to - from);
             // rounding hides the boundary of a stretch over which exercise earns next to nothing
             let pays = continuous && (earned > BETWEEN.earns_least || terms.r < 0.0);
-            let is_later = from > date.max(0.0) + SAME.date && to < terms.t && earned <= BETWEEN.earns_later;
-            let fineness = if is_later { Fineness::Later } else { Fineness::First };
+            let may_be_coarse = to < terms.t && earned <= EARNS_LATER;
+            let fineness = if may_be_coarse { Fineness::of(date.max(0.0), [from, to]) } else { Fineness::First };
             Arc::new(Period::new(terms, from, to, pays.then_some(fineness)))
         };
         let periods: Vec<_> = if is_put || is_left_out { Vec::new() } else { ends.windows(2).map(period).collect() };

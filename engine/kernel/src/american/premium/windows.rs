@@ -51,8 +51,10 @@ pub(super) fn put_windows<L: FlowTime<L>, T: FlowTime<L>>(
     // a little below b = 0 boundaries bend most: later windows would leave 1e-6 of the strike in place of 2e-7
     let bends = (-TIP.borrow_least..-NO_LINE).contains(&terms.b);
     for &from in begins.iter().rev() {
-        let is_like_first = problem.fineness == Fineness::Rates || bends || from - stop < SAME.date;
-        let fineness = if is_like_first { problem.fineness } else { Fineness::Later };
+        let fineness = match problem.fineness {
+            Fineness::First if !bends => Fineness::of(stop, [from, backwards.date]),
+            fineness => fineness,
+        };
         backwards.window(from, fineness, near)?;
     }
     Some(backwards.first(stop))
