@@ -81,8 +81,8 @@ impl SimMarket {
         Self::planned(seed, now, chosen, &names, true)
     }
 
-    /// Any names at the session of an instant. Names whose symbol is no ticker, and
-    /// those that follow a name that is not there, are left out.
+    /// Any names at the session of an instant. Names whose symbol is no ticker, and names that follow one that is not
+    /// there, are left out.
     #[must_use]
     pub fn with_universe(seed: u64, now: Timestamp, universe: &[Name]) -> Self {
         Self::planned(seed, now, universe.to_vec(), universe, false)

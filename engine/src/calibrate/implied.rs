@@ -141,8 +141,7 @@ struct Memory<'a> {
 ///
 /// # Shapes   `sigma` by strike, padded; `vols` at mid, bid and ask, by row
 /// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered
-/// premium cannot
-/// promise that, the price is left open for a search
+/// premium cannot promise that, the price is left open for a search
 /// # Cost     three solutions of eight lanes
 fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, vols: &mut [&mut Vec<f64>; 3]) {
     let BlockSide { here, right, block, ladder, early, quotes } = *side;
@@ -192,8 +191,7 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
 /// search, and NaN until then.
 ///
 /// # Shapes   `numbers` are the lanes of the block; only open ones change
-/// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its
-/// end
+/// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from begin to end
 fn remember(
     side: &BlockSide<'_>,
     which: usize,

@@ -1,4 +1,4 @@
-//! How well the expiries beside one tell its volatility at the forward, by calendar time and by the variance clock:
+//! How well the expiries beside one imply its volatility at the forward, by calendar time and by the variance clock:
 //! total variance, without that of the name's event, is linear between them in the time of either clock.
 
 use super::super::moments::{Moment, chains};
@@ -38,9 +38,9 @@ impl Missed {
     }
 }
 
-/// The volatility of an expiry by its neighbours, where `time` is that of a clock and `known` says that the event is
-/// taken out of each.
-fn told([before, of, after]: [&TermExpiry; 3], time: fn(&TermExpiry) -> f64, knows_event: bool) -> f64 {
+/// The volatility of an expiry by its neighbours, where `time` is that of a clock; with `knows_event` the event is taken
+/// out of each.
+fn interpolated([before, of, after]: [&TermExpiry; 3], time: fn(&TermExpiry) -> f64, knows_event: bool) -> f64 {
     let event = |of: &TermExpiry| if knows_event { of.event } else { 0.0 };
     let rest = |of: &TermExpiry| of.variance() - event(of);
     let part = (time(of) - time(before)) / (time(after) - time(before));
@@ -69,9 +69,9 @@ fn add(table: &mut Table, chain: &Chain, calendar: &Calendar, roots: &RootTable)
         let class = CLASSES.iter().position(|&(_, days)| of.days <= days).unwrap();
         let Missed(missed) = table.entry((kind, class)).or_default();
         let by_clock = |of: &TermExpiry| of.days_vt;
-        let told = [told(beside, |of| of.days, false), told(beside, by_clock, true)];
-        for (missed, told) in missed.iter_mut().zip(told) {
-            missed.push(100.0 * (told - of.vol).abs());
+        let vols = [interpolated(beside, |of| of.days, false), interpolated(beside, by_clock, true)];
+        for (missed, vol) in missed.iter_mut().zip(vols) {
+            missed.push(100.0 * (vol - of.vol).abs());
         }
     }
 }
