@@ -125,7 +125,7 @@ impl<'a, L: Lanes> Serving<'a, L> {
 impl PremiumTables {
     /// Lays out the tables for `bands` at `terms`; `PremiumTables::prepare` builds them.
     ///
-    /// # Cost  3 ms for the puts of a quarterly payer half a year before expiry, 11 ms two years before, a third of it
+    /// # Cost  2 ms for the puts of a quarterly payer half a year before expiry, 7 ms two years before, a third of it
     /// for the derivatives in the rates; more where dividends are monthly.
     /// A table serves bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2
     #[must_use]
