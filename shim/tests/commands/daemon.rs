@@ -125,7 +125,8 @@ fn a_state_folder_has_one_daemon_and_is_told_where_it_cannot_be_written() {
     assert_eq!(Daemon::start(&feed, &["--state-dir", &state]).stop().0, Some(0), "it is free again");
     // below a file there is no folder, whoever asks
     let below = folder.join("chains/acme.csv/state").display().to_string();
-    let daemon = Daemon::start(&feed, &["--state-dir", &below]);
+    // after the close, whenever the test runs: in a session the market would be stale first
+    let daemon = Daemon::start(&feed, &["--state-dir", &below, "--now", "2026-11-20T16:05:00-05:00"]);
     let health = daemon.health().unwrap();
     assert_eq!((&health["state"]["failing"], &health["status"]), (&Value::Bool(true), &Value::from("unsaved")));
     let (_, said) = daemon.stop();
