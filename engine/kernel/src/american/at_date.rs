@@ -20,6 +20,7 @@ const HERMITE: [(f64, f64); 4] = [
 /// Nodes that integrate over one side of a window to 1e-7 of the premium, where the boundary or the end of the series
 /// leaves no more than that. Tables take 0.95 of the time for it.
 const NODES_OF_SIDE: usize = 12;
+const _: () = assert!(NODES_OF_SIDE.is_multiple_of(DATES.side_by_side), "nodes would be left out");
 /// Greatest length of one side, of the deviations to either side: boundaries of lanes lie about the mean.
 const SIDE: f64 = 1.015;
 /// Deviations to a boundary from which on the probability beyond it, 1e-6, counts as none for a value: it takes the

@@ -38,8 +38,8 @@ impl Missed {
     }
 }
 
-/// The volatility of an expiry by its neighbours, where `time` is that of a clock; with `knows_event` the event is taken
-/// out of each.
+/// The volatility of an expiry by its neighbours, where `time` is that of a clock; with `knows_event` each is without
+/// the event.
 fn interpolated([before, of, after]: [&TermExpiry; 3], time: fn(&TermExpiry) -> f64, knows_event: bool) -> f64 {
     let event = |of: &TermExpiry| if knows_event { of.event } else { 0.0 };
     let rest = |of: &TermExpiry| of.variance() - event(of);

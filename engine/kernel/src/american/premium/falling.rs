@@ -32,8 +32,8 @@ const SHAPE_STEPS: usize = 8;
 /// A step times the slope below this ends the search for the shape. The step after it would be a twelfth of the third
 /// power: 7e-7.
 const SHAPED: f64 = 0.02;
-/// Where −b is below this, per year, and b not above 0, the level alone is the shape: the line lies too high. With the
-/// line premiums would miss 6e-6 of the strike at a borrow of −1e-6, without it 5e-7 at −2e-4.
+/// Where −b is below this, per year, and b not above 0, the level alone is the shape: the line lies too high. With it
+/// premiums would miss 6e-6 of the strike at a borrow of −1e-6, without it 5e-7 at −2e-4.
 pub(super) const NO_LINE: f64 = 7e-5;
 /// A boundary is found if the residual of its equations is below this (part of the strike).
 const MISSED: f64 = 1e-9;

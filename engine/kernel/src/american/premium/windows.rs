@@ -149,12 +149,14 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         // else the next window, if it was solved at as many points
         let next = self.windows.last().and_then(|(_, close)| close.falling()).filter(|next| next.fineness == fineness);
         let is_long = T::splat(NEAR_LEAST * date).lt(closing * (1.0 + NEAR_LEAST) - from).all();
-        let tipped = |near: Option<Nearby<&WindowBoundary<L>>>| {
-            let near = near.and_then(|near| near.and_then(WindowBoundary::tip));
-            let (between, flow, tip) = window.solve(fineness, near)?;
+        // a start that is alike may not lead to the boundary: then the lanes' own start is tried
+        let tipped = || {
+            let alike = near.and_then(|near| near.and_then(WindowBoundary::tip));
+            let own = || if alike.is_some() { window.solve(fineness, None) } else { None };
+            let (between, flow, tip) = window.solve(fineness, alike).or_else(own)?;
             Some((between, flow, WindowBoundary::Tip(Box::new(tip))))
         };
-        let falling = |near: Option<Nearby<&WindowBoundary<L>>>| {
+        let falling = || {
             let stretch = TimeBetween::to_close(terms, from, closing, end, fineness);
             let alike = near.and_then(|near| near.and_then(WindowBoundary::falling));
             let alike = alike.filter(|near| is_long || near.at_rates().is_some()).or(next.map(Nearby::Alike));
@@ -166,9 +168,9 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         };
         let at_rates = near.and_then(Nearby::at_rates);
         let (between, flow, ends) = if at_rates.map_or(terms.b < -TIP.borrow_least, |near| near.tip().is_some()) {
-            tipped(near).or_else(|| if near.is_some() { tipped(None) } else { None })
+            tipped()
         } else {
-            falling(near).or_else(|| if terms.b < 0.0 { tipped(near) } else { None })
+            falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
         }?;
         let upper = between.begin();
         self.later = LaterExercise::of_puts([from, date], terms.t, at, Some((between, flow)));
