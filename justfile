@@ -49,10 +49,10 @@ golden-remake *args:
 golden-check *args:
     @just golden-remake --check {{ args }}
 
-# golden/recursion.csv.gz: reference values of this build, which later builds are compared with; SHARE rows in a hundred
+# golden/frozen.csv.gz: reference values of this build, which later builds are compared with; SHARE rows in a hundred
 freeze share="66":
-    cargo run --release --locked -p greeksd-testkit --example freeze -- {{ share }} "$(git rev-parse --short HEAD)" > target/recursion.csv.gz
-    mv target/recursion.csv.gz golden/recursion.csv.gz
+    cargo run --release --locked -p greeksd-testkit --example freeze -- {{ share }} "$(git rev-parse --short HEAD)" > target/frozen.csv.gz
+    mv target/frozen.csv.gz golden/frozen.csv.gz
 
 # a folder of recorded chains (absolute path): forwards, volatilities and Greeks against the vendors', dirt, reading
 chains folder:

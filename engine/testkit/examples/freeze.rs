@@ -1,8 +1,8 @@
-//! Writes golden/recursion.csv.gz: reference values of contracts with dividends, or with two boundaries, as of the
+//! Writes golden/frozen.csv.gz: reference values of contracts with dividends, or with two boundaries, as of the
 //! build that runs. Another way to compute them is held against that file, whatever becomes of this one.
 //!
 //! ```text
-//! cargo run --release -p greeksd-testkit --example freeze -- ROWS_IN_A_HUNDRED COMMIT > golden/recursion.csv.gz
+//! cargo run --release -p greeksd-testkit --example freeze -- ROWS_IN_A_HUNDRED COMMIT > golden/frozen.csv.gz
 //! ```
 //!
 //! The commit stands in the head of the file.

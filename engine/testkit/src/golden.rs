@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The values of golden/recursion.csv.gz, with the digits after the first.
+/// The values of golden/frozen.csv.gz, with the digits after the first.
 pub const FROZEN: [(Greek, usize); 9] = [
     (Greek::Value, 11),
     (Greek::Delta, 9),

@@ -1,4 +1,4 @@
-//! Reference values against golden/recursion.csv.gz, which an earlier build wrote (`just freeze`): another way to
+//! Reference values against golden/frozen.csv.gz, which an earlier build wrote (`just freeze`): another way to
 //! compute them must agree, class by class. Values by independent programs stay the judge (`golden_dividends.rs`).
 
 use kernel::greeks::Greek;
@@ -53,12 +53,12 @@ fn compare(chosen: impl Iterator<Item = GoldenRow>) {
 }
 
 #[test]
-fn reference_values_are_those_of_the_frozen_recursion() {
-    compare(rows("recursion.csv.gz").into_iter().step_by(SAMPLE));
+fn reference_values_are_those_of_an_earlier_build() {
+    compare(rows("frozen.csv.gz").into_iter().step_by(SAMPLE));
 }
 
 #[test]
 #[ignore = "a few minutes: cargo test --release -p greeksd-engine --test kernel frozen -- --ignored --nocapture"]
-fn all_reference_values_are_those_of_the_frozen_recursion() {
-    compare(rows("recursion.csv.gz").into_iter());
+fn all_reference_values_are_those_of_an_earlier_build() {
+    compare(rows("frozen.csv.gz").into_iter());
 }

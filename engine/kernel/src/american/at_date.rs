@@ -1,7 +1,7 @@
 //! The premium at an ex-date (right before it for calls, right after it for puts) and its expectation at an earlier
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
-use crate::american::settings::DATES;
+use crate::american::settings::{DATES, REFERENCE};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
@@ -20,7 +20,10 @@ const HERMITE: [(f64, f64); 4] = [
 /// Nodes that integrate over one side of a window to 1e-7 of the premium, where the boundary or the end of the series
 /// leaves no more than that. Tables take 0.95 of the time for it.
 const NODES_OF_SIDE: usize = 12;
-const _: () = assert!(NODES_OF_SIDE.is_multiple_of(DATES.side_by_side), "nodes would be left out");
+const _: () = assert!(
+    NODES_OF_SIDE.is_multiple_of(DATES.side_by_side) && REFERENCE.nodes.is_multiple_of(DATES.side_by_side),
+    "nodes would be left out"
+);
 /// Greatest length of one side, of the deviations to either side: boundaries of lanes lie about the mean.
 const SIDE: f64 = 1.015;
 /// Deviations to a boundary from which on the probability beyond it, 1e-6, counts as none for a value: it takes the
@@ -80,24 +83,24 @@ pub(super) struct Wait<T = f64> {
     wait: T,
     root: T,
     correlation: Correlation<T>,
-    is_accurate: bool,
+    is_reference: bool,
 }
 
 impl<T: Lanes> Wait<T> {
     /// The wait of `wait` years to a date that lies `tau` years before expiry.
     pub(super) fn new(wait: T, tau: f64) -> Self {
         let correlation = Correlation::new((wait / (wait + tau)).sqrt());
-        Self { wait, root: wait.sqrt(), correlation, is_accurate: false }
+        Self { wait, root: wait.sqrt(), correlation, is_reference: false }
     }
 
-    /// The wait with as many nodes as reference values need.
-    pub(super) fn accurate(self) -> Self {
-        Self { is_accurate: true, ..self }
+    /// The wait with as many nodes as reference values need, or as it is.
+    pub(super) fn finer(self, is_reference: bool) -> Self {
+        Self { is_reference, ..self }
     }
 
     /// Deviations that the expectation of a series covers to either side.
     fn window<const SLOPES: bool>(&self) -> f64 {
-        match (self.is_accurate, SLOPES) {
+        match (self.is_reference, SLOPES) {
             (true, _) => OUT_OF_REACH,
             (false, true) => DATES.window_above,
             (false, false) => DATES.window,
@@ -109,8 +112,8 @@ impl<T: Lanes> Wait<T> {
     where
         T: InLanes<L>,
     {
-        if self.is_accurate {
-            return DATES.nodes_accurate;
+        if self.is_reference {
+            return REFERENCE.nodes;
         }
         let side = (self.root * (self.window::<SLOPES>() * SIDE)).in_lanes();
         if length.le(side).all() { NODES_OF_SIDE } else { DATES.nodes }

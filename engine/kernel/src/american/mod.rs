@@ -12,7 +12,6 @@ mod moment;
 mod no_dividends;
 mod pays;
 pub mod premium;
-mod recursion;
 mod reference;
 pub mod settings;
 mod shared;
@@ -60,8 +59,8 @@ enum Method {
     NoDividends(NoDividends),
     /// American with dividends, or with two boundaries.
     Premium(PremiumTables),
-    /// American with dividends, or with two boundaries, at reference quality: a recursion for each contract.
-    Recursion,
+    /// American with dividends, or with two boundaries, at reference quality: solutions for each contract.
+    Reference,
 }
 
 /// Prices the contracts of one (expiry, right).
@@ -108,7 +107,7 @@ impl Pricer {
         let method = match Self::class(style, right, terms, &band, CLASSES.lost) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(shared, right, terms, band.sigma, scheme)),
-            Class::TwoBoundaries | Class::Dividends if scheme == Quality::Reference => Method::Recursion,
+            Class::TwoBoundaries | Class::Dividends if scheme == Quality::Reference => Method::Reference,
             Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(shared, right, terms, bands)),
         };
         Self { style, right, band, scheme, shared: shared.clone(), method }
@@ -150,7 +149,7 @@ impl Pricer {
                 tables.serves(terms) && matches!(class(), Class::OneBoundary | Class::European)
             }
             Method::Premium(tables) => tables.serves(terms),
-            Method::Recursion => matches!(class(), Class::TwoBoundaries | Class::Dividends | Class::European),
+            Method::Reference => matches!(class(), Class::TwoBoundaries | Class::Dividends | Class::European),
         }
     }
 
@@ -167,7 +166,7 @@ impl Pricer {
             return Refit::Kept;
         }
         match &mut self.method {
-            Method::European | Method::Recursion => {}
+            Method::European | Method::Reference => {}
             Method::NoDividends(tables) => tables.widen(&self.shared, terms, wide.sigma),
             Method::Premium(tables) => tables.widen(bands),
         }
@@ -182,7 +181,7 @@ impl Pricer {
             Method::European => Counts { european: 1, ..Counts::default() },
             Method::NoDividends(tables) => Counts { boundaries: tables.len(), ..Counts::default() },
             Method::Premium(tables) => tables.counts(),
-            Method::Recursion => Counts { aligned: 1, ..Counts::default() },
+            Method::Reference => Counts { aligned: 1, ..Counts::default() },
         }
     }
 
@@ -191,7 +190,7 @@ impl Pricer {
             Method::European => work.reads_european += 1,
             Method::NoDividends(_) => work.reads_boundaries += 1,
             Method::Premium(_) => work.reads_tables += 1,
-            Method::Recursion => {}
+            Method::Reference => {}
         });
     }
 
@@ -200,7 +199,7 @@ impl Pricer {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + match &self.method {
-                Method::European | Method::Recursion => 0,
+                Method::European | Method::Reference => 0,
                 Method::NoDividends(tables) => tables.bytes(),
                 Method::Premium(tables) => tables.bytes(),
             }
@@ -221,7 +220,7 @@ impl Pricer {
     ) -> PricerAt<'a> {
         match &mut self.method {
             // at reference quality each read computes its contract, and nothing is kept
-            Method::European | Method::Recursion => {}
+            Method::European | Method::Reference => {}
             Method::NoDividends(tables) => tables.prepare(terms, L::splat(s - terms.a(0.0)), k, sigma, numbers),
             Method::Premium(tables) => tables.prepare(terms, s, k, sigma, numbers),
         }
@@ -231,7 +230,7 @@ impl Pricer {
     /// Builds what a read of any contract may need, at any spot.
     pub fn prepare_all(&mut self) {
         match &mut self.method {
-            Method::European | Method::Recursion => {}
+            Method::European | Method::Reference => {}
             Method::NoDividends(tables) => tables.prepare_all(),
             Method::Premium(tables) => tables.prepare_all(),
         }
@@ -268,7 +267,7 @@ impl PricerAt<'_> {
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
             Method::Premium(tables) => tables.jet(self.terms, self.s, k, sigma),
-            Method::Recursion => reference::derivatives(self.pricer.right, self.terms, market.x, k, sigma),
+            Method::Reference => reference::derivatives(self.pricer.right, self.terms, market.x, k, sigma),
         };
         let waiting = finish(&jet, &market, sigma);
         if !now.any() {
@@ -291,7 +290,7 @@ impl PricerAt<'_> {
             }
             Method::NoDividends(tables) => tables.vol_derivatives(self.terms, x, k, sigma),
             Method::Premium(tables) => tables.vol_derivatives(self.terms, self.s, k, sigma),
-            Method::Recursion => reference::vol_derivatives(self.pricer.right, self.terms, x, k, sigma),
+            Method::Reference => reference::vol_derivatives(self.pricer.right, self.terms, x, k, sigma),
         };
         let payoff = VolDerivatives::straight((L::splat(self.s) - k) * phi, L::splat(0.0));
         VolDerivatives::select(now, &payoff, &jet)
@@ -303,7 +302,7 @@ impl PricerAt<'_> {
             Method::European => L::splat(f64::NAN),
             Method::NoDividends(tables) => tables.boundary(self.terms, k, sigma),
             Method::Premium(tables) => tables.boundary(self.terms, self.s, k, sigma),
-            Method::Recursion => reference::boundary(self.pricer.right, self.terms, k, sigma),
+            Method::Reference => reference::boundary(self.pricer.right, self.terms, k, sigma),
         }
     }
 

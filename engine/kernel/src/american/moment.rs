@@ -205,7 +205,25 @@ impl<L: InLanes<L>> Flow<L> {
     }
 }
 
+impl<L: InLanes<L>> Flow<L> {
+    /// Adds the value and its first four derivatives in ln X.
+    pub(super) fn add_slopes(&self, x: L, to: &mut [L; 5]) {
+        match &self.moments {
+            FlowMoments::Shared(moments) => self.contracts.add_slopes(moments, x, to),
+            FlowMoments::Own(moments) => self.contracts.add_slopes(moments, x, to),
+        }
+    }
+}
+
 impl<L: Lanes> Contracts<L> {
+    fn add_slopes<T: InLanes<L>>(&self, moments: &[(Moment<T>, MomentBoundary<L>)], x: L, to: &mut [L; 5]) {
+        let place = [x, exp(x), exp(-x)];
+        for (at, edge) in moments {
+            let earns = [self.interest - at.spared.in_lanes(), L::splat(self.rates[1])];
+            self.add_moment(at, earns, place, edge.level + at.drift.in_lanes(), to);
+        }
+    }
+
     /// φ·ln X below which no moment's boundary is in reach.
     fn idle<T: InLanes<L>>(&self, moments: &[(Moment<T>, MomentBoundary<L>)]) -> L {
         moments.iter().fold(L::splat(f64::INFINITY), |idle, (at, edge)| {
@@ -231,20 +249,21 @@ impl<L: Lanes> Contracts<L> {
     }
 }
 
-/// A region's lower boundary as moments, with negative weights, of the exercise that does not take place below it.
-pub(super) struct LowerBoundary<L> {
+/// A boundary that is known before the one that is searched for: of exercise after that, or with negative weights the
+/// lower boundary of the region, below which there is no exercise.
+pub(super) struct KnownBoundary<L> {
     pub(super) from_begin: Vec<(Moment<L>, MomentBoundary<L>)>,
     pub(super) from_points: Vec<Vec<Moment<L>>>,
     pub(super) ln_b: Vec<L>,
 }
 
-impl<L: InLanes<L>> LowerBoundary<L> {
+impl<L: InLanes<L>> KnownBoundary<L> {
     /// The lowest ln B.
     pub(super) fn lowest(&self) -> L {
         self.ln_b.iter().fold(L::splat(f64::INFINITY), |lowest, ln_b| lowest.min(*ln_b))
     }
 
-    /// Adds its part, which is negative, of the flow at collocation point `i` and ln X = `x`.
+    /// Adds its part of the flow at collocation point `i` and ln X = `x`.
     pub(super) fn add(&self, contracts: &Contracts<L>, i: usize, x: L, to: &mut [L; 3]) {
         let (spot, inv_spot) = (exp(x), exp(-x));
         for (moment, ln_b) in self.from_points[i].iter().zip(&self.ln_b) {

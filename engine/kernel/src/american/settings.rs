@@ -67,7 +67,7 @@ settings! {
         reach: f64 = 0.0215, "(per year)^⅓·years^⅓", Bounded("moved_boundaries_agree_with_fresh_ones");
     }
 
-    /// Rules over the time in which exercise earns, for any spot: without dividends and in the recursion.
+    /// Rules over the time in which exercise earns, for any spot.
     SPOT_NODES: SpotNodeSettings {
         /// √(−ln(part of the life left)) at the last node. The rule leaves out a part e^(−last²) of the time.
         last: f64 = 4.6, "1", Measured("e^(−4.6²) is 6e-10");
@@ -108,40 +108,6 @@ settings! {
         sigma_cell: f64 = 1.8, "1", Judgement("narrow enough that ultima does not jump at their ends");
         /// Boundaries that each shard keeps without a holder: the latest ones.
         kept: usize = 256, "1", Measured("a batch of 335 recorded names takes 0.83 of the time for it, and 7 to 15 MB more");
-    }
-
-    /// Calls before ex-dates in the recursion (`recursion/mod.rs`).
-    RECURSION: RecursionSettings {
-        /// Deviations of the remaining life that a premium is tabulated beyond the strike and every later boundary.
-        domain: f64 = 7.5, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Points of the search for a call's exercise region right before an ex-date. Fewer may miss a short region.
-        scan: usize = 60, "1", Bounded("values_exceed_payoff_and_european_value");
-    }
-
-    /// Collocation of a boundary of the recursion (`recursion/collocation.rs`, `recursion/stretch.rs`).
-    COLLOCATION: CollocationSettings {
-        /// Points of a boundary. The cost grows with the square.
-        points: usize = 18, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Nodes of the flow from each point. The cost grows in proportion.
-        inner: usize = 32, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Classes of distance of a spot from the boundary, each half as far as the one before.
-        distances: usize = 8, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Nodes of a solved stretch that earlier values sum over.
-        fixed_nodes: usize = 24, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-    }
-
-    /// Two exercise boundaries at once (`recursion/mod.rs`).
-    PAIR: PairSettings {
-        /// Nodes of the second boundary in earlier values.
-        fixed_nodes: usize = 32, "1", Bounded("two_boundaries_agree_with_a_tree");
-    }
-
-    /// The premium right before an ex-date, in the recursion (`recursion/mod.rs`).
-    DATE_PREMIUM: DatePremiumSettings {
-        /// Least number of samples of a series.
-        samples: usize = 40, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Greatest number of samples: they double until the last terms are below a bound.
-        most_samples: usize = 160, "1", Bounded("the_accurate_scheme_meets_its_bounds");
     }
 
     /// Premium tables: when they are read, and for how long (`premium/mod.rs`).
@@ -192,21 +158,25 @@ settings! {
     /// Calls that are exercised between dates: the boundary there (`premium/between_dates.rs`).
     BETWEEN: BetweenDatesSettings {
         /// Collocation points of a boundary. The cost grows with the square.
-        points: usize = 12, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        points: usize = 12, "1", Bounded("premiums_between_dates_are_those_of_the_reference");
         /// η of the last collocation point; beyond it the boundary approaches its end.
-        reach: f64 = 2.7, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        reach: f64 = 2.7, "1", Bounded("premiums_between_dates_are_those_of_the_reference");
         /// Exercise of calls over a time in which borrow is worth less is left out.
         earns_least: f64 = 6e-6, "of the stock", Measured("below 4e-6 most boundaries are lost in rounding, and tables of now in their place miss 2e-3; from 6e-6 on all are found; what is left out is below 1e-6");
         /// Nodes of the flow from each collocation point. The cost grows in proportion.
-        inner: usize = 16, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        inner: usize = 16, "1", Bounded("premiums_between_dates_are_those_of_the_reference");
         /// Collocation points of a later period: no table reads its boundary, and its flow is smoothed until then.
         points_later: usize = 8, "1", Measured("7 leave seven times the error at a borrow of 4 %, 12 no less; tables of weekly payers take 0.6 of the time");
+        /// Nodes of the flow from each point of a later period.
+        inner_later: usize = 12, "1", Measured("16 leave as much");
+        /// Nodes of the flow of a later period from a date on.
+        spot_nodes_later: usize = 18, "1", Measured("16 leave twice the error with quarterly dividends, 12 thirty times");
         /// Terms of a series between two dates, up to the usual length (`DATES.usual`).
-        terms: usize = 22, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        terms: usize = 22, "1", Bounded("premiums_between_dates_are_those_of_the_reference");
         /// Nodes of the flow from a date on, for a spot at any distance from the boundary.
-        spot_nodes: usize = 20, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        spot_nodes: usize = 20, "1", Bounded("premiums_between_dates_are_those_of_the_reference");
         /// √(time/life) from which the nodes of the flow from a date on spread out.
-        spot_nearest: f64 = 0.05, "√(time/life)", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        spot_nearest: f64 = 0.05, "√(time/life)", Bounded("premiums_between_dates_are_those_of_the_reference");
     }
 
     /// Calls that are exercised right before ex-dates (`premium/dates.rs`).
@@ -215,8 +185,6 @@ settings! {
         terms: usize = 26, "1", Measured("with thirty weekly dividends 26 leave 4e-8 of the strike, 22 leave 7e-8");
         /// Nodes of the expectation of a premium.
         nodes: usize = 15, "1", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
-        /// Nodes of the expectation in reference values.
-        nodes_accurate: usize = 48, "1", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Standard deviations that the expectation covers to either side.
         window: f64 = 5.5, "standard deviations", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
         /// Standard deviations that the expectation covers with derivatives: hours before a date they show what is cut
@@ -281,27 +249,57 @@ settings! {
         /// Collocation points of windows that only show how a table moves with the rates.
         points_rates: usize = 8, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Nodes of the flow from each point. The cost grows in proportion.
-        inner: usize = 16, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        inner: usize = 12, "1", Bounded("premiums_of_puts_are_those_of_the_reference");
         /// Nodes of the flow from each point of the first window.
-        inner_first: usize = 22, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        inner_first: usize = 16, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Nodes of the flow from each point of windows that only show how a table moves with the rates.
-        inner_rates: usize = 12, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        inner_rates: usize = 9, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// √(time/life) from which the nodes of the flow from a point on spread out.
-        nearest: f64 = 0.2, "√(time/life)", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        nearest: f64 = 0.2, "√(time/life)", Bounded("premiums_of_puts_are_those_of_the_reference");
         /// Nodes of the flow from a date on.
-        spot_nodes: usize = 28, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        spot_nodes: usize = 20, "1", Bounded("premiums_of_puts_are_those_of_the_reference");
         /// Nodes of the flow from the begin of the first window on: its value is differentiated.
-        spot_nodes_first: usize = 48, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        spot_nodes_first: usize = 36, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Nodes of the flow from a date on, of windows that only show how a table moves with the rates.
-        spot_nodes_rates: usize = 20, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        spot_nodes_rates: usize = 15, "1", Bounded("puts_with_dividends_meet_their_bounds");
     }
 
     /// The tip of a put's window with b < 0 (`premium/tip.rs`).
     TIP: TipSettings {
         /// Where −b is below this, the window is solved as with b = 0: the tip lies too low to matter.
-        borrow_least: f64 = 2.5e-4, "per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        borrow_least: f64 = 1e-4, "per year", Measured("at 1e-4 a tip leaves 1.2e-6 of the strike and so does none; at 2e-4 none leaves four times as much, at 6e-5 a tip");
         /// Nodes of the lower boundary.
-        lower_nodes: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        lower_nodes: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_reference");
+    }
+
+    /// Reference values: the solves of tables, as fine as pays (`premium/now.rs`). Boundaries of the premium's room.
+    REFERENCE: ReferenceSettings {
+        /// Collocation points of a boundary. The cost grows with the square.
+        points: usize = 24, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// η of the last collocation point of a boundary that approaches an end.
+        reach: f64 = 3.2, "1", Measured("2.7 lose the boundaries before a corner");
+        /// η of the last collocation point of a boundary that falls to 0.
+        reach_falling: f64 = 3.0, "1", Measured("2.7 leave twice the error of a price, 3.2 as much");
+        /// Nodes of the flow from each point. The cost grows in proportion.
+        inner: usize = 32, "1", Measured("20 leave 1e-9 of the strike more, 48 no less");
+        /// Nodes of the flow from a date on, for a spot at any distance from the boundary.
+        spot_nodes: usize = 64, "1", Measured("96 leave as much");
+        /// √(time/life) from which the nodes of the flow from a date on spread out.
+        spot_nearest: f64 = 0.01, "√(time/life)", Measured("0.005 and 0.03 leave as much");
+        /// Terms of a series of a usual length.
+        terms: usize = 100, "1", Measured("80 leave ten times the error of dual gamma where a call's region ends");
+        /// Most terms of a series.
+        most_terms: usize = 160, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Nodes of the expectation of a premium.
+        nodes: usize = 48, "1", Measured("60 leave as much");
+        /// Deviations beyond which a premium counts as none or as a line.
+        far: f64 = 7.5, "standard deviations", Measured("9 leave as much");
+        /// Places at which a region of exercise that ends is looked for.
+        scan: usize = 60, "1", Bounded("values_are_those_of_a_tree");
+        /// Where −b is below this, a put's window is solved as with b = 0.
+        borrow_least: f64 = 1e-5, "per year", Measured("none leaves 2e-7 of the strike there, and a tip at 7e-6 1e-6");
+        /// Part of a window after its corner below which the shape of the boundary suffices.
+        corner_least: f64 = 0.0005, "of the window", Measured("where a corner is found the shape alone leaves up to 4e-6 of the strike; at 0.003 four times as many are off by 1e-7");
     }
 
     /// Exercise of calls until the date of their table (`premium/evaluate.rs`).
@@ -312,16 +310,6 @@ settings! {
         nearest: f64 = 0.01, "√(time/life)", Bounded("calls_with_dividends_meet_their_bounds");
     }
 }
-
-/// Strikes of the puts that approximate the gain of exercise while a window closes: distances below the boundary in
-/// deviations of ln X until the ex-date. The gain from holding to the ex-date fades over about half a deviation.
-pub(super) const CLOSING_STRIKES: [f64; 5] = [0.2, 0.45, 0.75, 1.15, 1.8];
-
-/// Values of η at the last collocation point of a boundary of the recursion; a boundary with an end takes the last one.
-/// They are few, so that whatever depends on them is computed once. A larger η is closer to the end of the boundary.
-///
-/// Bounded: `value_and_slope_are_those_of_the_payoff_at_the_boundary`
-pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
 
 /// Factors of λ, the weight of smooth pasting, to try where Newton's method does not converge. More values find more
 /// boundaries, and cost in proportion where there is none.

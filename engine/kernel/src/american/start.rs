@@ -14,7 +14,7 @@ const FITTED_FROM: f64 = -17.0;
 const FITTED_TO: f64 = 1.0;
 /// Distance of the boundary above rK/b, where it does not begin at the kink (standard deviations). Wilmott, Howison and
 /// Dewynne (1995): 0.4517·√2.
-const ABOVE_LEVEL: f64 = 0.639;
+pub(super) const ABOVE_LEVEL: f64 = 0.639;
 /// A cost of waiting below this counts as none (part of the strike, per year). Its logarithm is capped by the fit.
 const COST_LEAST: f64 = 1e-6;
 /// Lower bound of a pace in the part of the flow that a moving boundary earns. The share is its square over 2.

@@ -1,15 +1,15 @@
 //! Exercise between two ex-dates, or between the last one and expiry: the boundary, and the flow that exercise along it
 //! earns (Kim 1990).
 //!
-//! The method is that of `recursion/`: in η, t = to − (to − from)·e^(−η²), the logarithm of the boundary is a
-//! polynomial through collocation points, and at each point value matching less λ times smooth pasting holds. One
-//! strike and volatility a lane. This file has the equations, and boundaries that end at a date or at expiry; `falling`
+//! In η, t = to − (to − from)·e^(−η²), the logarithm of the boundary is a polynomial through collocation points, and at
+//! each point value matching less λ times smooth pasting holds: value matching alone is an Abel equation, flat next to
+//! expiry; smooth pasting alone does not determine a boundary that runs away. One strike and volatility a lane. This file has the equations, and boundaries that end at a date or at expiry; `falling`
 //! and `tip` have the boundaries of a put's windows. Never: exercise right before a date, a table.
 
-use super::time_between::{BetweenGrid, FromPoint, GridNode, TimeBetween};
+use super::time_between::{BetweenGrid, FromPoint, GridNode, MOST_POINTS, TimeBetween, turning};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
-use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
-use crate::american::settings::{BETWEEN, FALLING, LIMIT_LEFT, PACES, SAME, SHRINKS};
+use crate::american::moment::{Contracts, Flow, FlowTime, KnownBoundary, Moment, MomentBoundary};
+use crate::american::settings::{BETWEEN, FALLING, LIMIT_LEFT, PACES, REFERENCE, SAME, SHRINKS};
 use crate::american::start::{BoundaryStart, carried};
 use crate::black76::European;
 use crate::elementary::{exp, ln};
@@ -18,7 +18,8 @@ use crate::solve::eliminate;
 
 /// Most nodes of the flow from a point.
 const MOST_NODES: usize = {
-    let (mut most, of) = (BETWEEN.inner, [FALLING.inner, FALLING.inner_first, FALLING.inner_rates]);
+    let windows = [turning(FALLING.inner), turning(FALLING.inner_first), turning(FALLING.inner_rates)];
+    let (mut most, of) = (BETWEEN.inner, [windows[0], windows[1], windows[2], REFERENCE.inner]);
     let mut i = 0;
     while i < of.len() {
         most = if of[i] > most { of[i] } else { most };
@@ -31,8 +32,12 @@ const MOST_STEPS: usize = 20;
 /// A shorter step ends the iteration (deviations of the time left). Newton's method squares its error, of which values
 /// are of second order: 3e-4 takes a tenth more steps.
 const CONVERGED: f64 = 2e-3;
+/// [`CONVERGED`] of reference values, which are differentiated by differences.
+const CONVERGED_REFERENCE: f64 = 1e-7;
 /// A Taylor series extrapolates the value of holding over at most this (deviations until the date).
 const CARRIED: f64 = 0.03;
+/// [`CARRIED`] of reference values: 0.03 would leave ten times the error of a gamma.
+const CARRIED_REFERENCE: f64 = 3e-3;
 /// A boundary whose last step was longer is not found; steps that are shorter and no longer shrink are rounding
 /// (deviations of the time left).
 const SOLVED: f64 = 1e-3;
@@ -93,6 +98,16 @@ impl<'a, L: Lanes, T: InLanes<L>> HoldingLessPayoff<'a, L, T> {
         Self { phi, date, kept, borrow: L::splat(1.0) - other.share, other }
     }
 
+    /// A forward less the payoff of exercise at once, `tau` years before it is due, without dividends.
+    pub(super) fn of_forward(contracts: &Contracts<L>, k: L, tau: T) -> Self {
+        // the option of the other right is worth nothing
+        let nowhere = k * 10f64.powf(-30.0 * contracts.phi);
+        let Contracts { phi, sigma, rates: [r, b], .. } = *contracts;
+        let kept = k * (exp(tau * -r) - T::splat(1.0)).in_lanes();
+        let other = European::new(-phi, nowhere, sigma, tau, r, b);
+        Self { phi, date: None, kept, borrow: L::splat(1.0) - other.share, other }
+    }
+
     /// Value and slopes of holding less payoff at ln X = `x`: by parity the European option of the other right and the
     /// premium of later exercise, less the amount that exercise keeps.
     #[inline(never)]
@@ -138,14 +153,14 @@ impl<T> Nearby<T> {
 }
 
 /// A number per collocation point. Boundaries with fewer points leave the rest unused.
-pub(super) type PerPoint<L> = [L; BETWEEN.points];
+pub(super) type PerPoint<L> = [L; MOST_POINTS];
 
 /// A function's value and slopes and the ln X that they are of, by collocation point.
-pub(super) type HeldAt<L> = [(L, ValueSlopes<L>); BETWEEN.points];
+pub(super) type HeldAt<L> = [(L, ValueSlopes<L>); MOST_POINTS];
 
 /// No value yet: at ln X that nothing is near.
 pub(super) fn not_held<L: Lanes>() -> HeldAt<L> {
-    [(L::splat(f64::NAN), [L::splat(0.0); 4]); BETWEEN.points]
+    [(L::splat(f64::NAN), [L::splat(0.0); 4]); MOST_POINTS]
 }
 
 /// The collocation equations of a boundary, one contract per lane.
@@ -174,8 +189,8 @@ pub(super) struct Search<'a, L: Lanes, T> {
     pub(super) n: usize,
     /// A boundary is found if the residual of its equations is below this.
     pub(super) missed: f64,
-    /// The lower boundary of the region, if it has one.
-    pub(super) lower: Option<&'a LowerBoundary<L>>,
+    /// Exercise along another boundary.
+    pub(super) known: Option<&'a KnownBoundary<L>>,
     /// Lanes whose boundary stays where it starts.
     pub(super) is_settled: L::Mask,
 }
@@ -198,14 +213,14 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
             holdings: contracts.holdings(stretch, at, k),
             held: not_held(),
             limits: per_point(points, |seen| contracts.limit(k, seen)),
-            from: [L::splat(0.0); BETWEEN.points],
-            pace: [L::splat(1.0); BETWEEN.points],
+            from: [L::splat(0.0); MOST_POINTS],
+            pace: [L::splat(1.0); MOST_POINTS],
             most: per_point(points, |seen| contracts.sigma * seen.left.sqrt().in_lanes()),
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
             fixed: grid.points.iter().map(|point| ends(&point.nodes, end)).collect(),
             n: points.len(),
             missed: 0.0,
-            lower: None,
+            known: None,
             is_settled: k.lt(L::splat(0.0)),
         }
     }
@@ -235,6 +250,10 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
         found.all()
     }
 
+    fn is_reference(&self) -> bool {
+        self.stretch.fineness.is_reference()
+    }
+
     /// A few steps of Newton's method from the unknowns `y` of rates close by; lanes that do not converge keep them.
     fn follow(&self, y: &mut [L]) {
         let near = y.to_vec();
@@ -247,26 +266,38 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
     ///
     /// # Shapes  one contract per lane
     fn newton(&self, y: &mut [L], pace: f64, steps: usize) -> L::Mask {
+        // a matrix that is no larger than the equations
+        match self.n {
+            0..=8 => self.newton_of::<8>(y, pace, steps),
+            9..=12 => self.newton_of::<12>(y, pace, steps),
+            _ => self.newton_of::<MOST_POINTS>(y, pace, steps),
+        }
+    }
+
+    /// [`Self::newton`] of at most `N` equations, a multiple of `TOGETHER`.
+    fn newton_of<const N: usize>(&self, y: &mut [L], pace: f64, steps: usize) -> L::Mask {
         let c = L::splat;
         let Self { stretch, grid, contracts, n, .. } = *self;
         let (phi, sigma) = (contracts.phi, contracts.sigma);
-        let mut jacobian = [[c(0.0); BETWEEN.points]; BETWEEN.points];
-        let mut residual = [c(0.0); BETWEEN.points];
+        let mut jacobian = [[c(0.0); N]; N];
+        let mut residual = [c(0.0); N];
         let mut before = c(f64::INFINITY);
         let mut done = self.is_settled;
         let mut by_node = [c(0.0); MOST_NODES];
         let mut held = self.held;
+        let [converged, carried_most] =
+            if self.is_reference() { [CONVERGED_REFERENCE, CARRIED_REFERENCE] } else { [CONVERGED, CARRIED] };
         for step in 0..steps {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let x = y[i] + self.from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
-                if !(x - held[i].0).abs().lt(sigma * seen.until_date() * CARRIED).all() {
+                if !(x - held[i].0).abs().lt(sigma * seen.until_date() * carried_most).all() {
                     held[i] = (x, self.holdings[i].at(x));
                 }
                 let [value, slope, bend, _] = carried(&held[i].1, x - held[i].0);
                 let mut sums = [value, slope, bend];
-                if let Some(lower) = self.lower {
-                    lower.add(&contracts, i, x, &mut sums);
+                if let Some(known) = self.known {
+                    known.add(&contracts, i, x, &mut sums);
                 }
                 let pasted = sigma * seen.left.sqrt().in_lanes() * self.pace[i] * (phi * pace);
                 for (((moment, node), fixed), by) in
@@ -293,7 +324,7 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(SOLVED)) | missed.lt(self.k * MISSED);
-            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(CONVERGED));
+            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(converged));
             if step >= STALLED_AFTER {
                 // where two roots meet, steps shrink no more
                 found = found | (missed.lt(self.k * MISSED_STALLED) & worst.lt(c(STALLED)));
@@ -316,7 +347,7 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
         ExerciseBoundary {
             end,
             begin: y[0] + self.from[0],
-            lowest: self.lower.map_or(end, LowerBoundary::lowest),
+            lowest: self.known.map_or(end, KnownBoundary::lowest),
             y: per_point(y, |y| *y),
             terms: grid.to_chebyshev.iter().map(product).collect(),
             ln_b: grid.spot.iter().zip(at_spot).map(|(node, fixed)| node.ln_b(y, fixed)).collect(),
@@ -328,16 +359,18 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
 
 /// The part of ln B at some moments that the `end` of the boundary gives.
 pub(super) fn ends<L: Lanes>(nodes: &[GridNode], end: L) -> Vec<L> {
-    nodes.iter().map(|node| end * node.end).collect()
+    nodes.iter().map(|node| node.known(&[end])).collect()
 }
+
+/// Unknowns whose derivatives are summed side by side.
+const TOGETHER: usize = 4;
 
 /// Derivatives in the first `n` unknowns of a sum over `nodes`, from its derivatives `by` ln B at the nodes. The
 /// unknowns are taken a few at a time, so that their sums stay in registers.
 #[inline(always)]
-fn by_unknowns<L: Lanes>(by: &[L], nodes: &[GridNode], n: usize) -> PerPoint<L> {
-    const TOGETHER: usize = 4;
-    const { assert!(BETWEEN.points.is_multiple_of(TOGETHER)) };
-    let mut all = [L::splat(0.0); BETWEEN.points];
+fn by_unknowns<L: Lanes, const N: usize>(by: &[L], nodes: &[GridNode], n: usize) -> [L; N] {
+    const { assert!(N.is_multiple_of(TOGETHER)) };
+    let mut all = [L::splat(0.0); N];
     for (first, of) in all.chunks_exact_mut(TOGETHER).enumerate().take(n.div_ceil(TOGETHER)) {
         let mut sums = [L::splat(0.0); TOGETHER];
         for (by, node) in by.iter().zip(nodes) {
@@ -361,7 +394,7 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
     ///
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
-    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
+    /// # Accuracy  `premiums_between_dates_are_those_of_the_reference`
     pub(super) fn to_date(
         stretch: &TimeBetween,
         at: Option<&DatePremium<L>>,
@@ -376,7 +409,7 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
         let grid = BetweenGrid::at_date(stretch.fineness);
         let points = &stretch.from_points;
         let search = Search::to_end(stretch, grid, contracts, at, [k, end]);
-        let mut unknowns = [L::splat(0.0); BETWEEN.points];
+        let mut unknowns = [L::splat(0.0); MOST_POINTS];
         let y = &mut unknowns[..points.len()];
         if let Some(near) = near.filter(|near| near.get().terms.len() == points.len()) {
             let by = if near.at_rates().is_some() { L::splat(0.0) } else { end - near.get().end };
@@ -420,6 +453,21 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
         stretch.moments(self.spot, stretch.length).zip(&self.ln_b).map(seen).collect()
     }
 
+    /// The boundary of a region that reaches down to `lower`.
+    pub(super) fn above(self, lower: &Self) -> Self {
+        Self { lowest: lower.ln_b.iter().fold(lower.begin, |lowest, ln_b| lowest.min(*ln_b)), ..self }
+    }
+
+    /// ln B at the collocation points.
+    pub(super) fn boundaries(&self) -> impl Iterator<Item = L> {
+        self.y.iter().take(self.terms.len()).copied()
+    }
+
+    /// The moments of the flow from the begin on, and ln B at these.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (&GridNode, L)> {
+        self.spot.iter().zip(self.ln_b.iter().copied())
+    }
+
     /// ln of the X from which on the option is exercised at the begin.
     pub(super) fn begin(&self) -> L {
         self.begin
@@ -444,10 +492,18 @@ impl<L: Lanes> Contracts<L> {
         at: Option<&'a DatePremium<L>>,
         k: L,
     ) -> Vec<HoldingLessPayoff<'a, L, T>> {
-        let holding = |seen: &'a FromPoint<T>| {
-            HoldingLessPayoff::new(self, k, stretch.tau + seen.left, seen.escrow, at.zip(seen.wait.as_ref()))
-        };
-        stretch.from_points.iter().map(holding).collect()
+        stretch.from_points.iter().map(|seen| self.holding(stretch, seen, at, k)).collect()
+    }
+
+    /// Holding less payoff at one time of `stretch`.
+    pub(super) fn holding<'a, T: InLanes<L>>(
+        &self,
+        stretch: &TimeBetween<T>,
+        seen: &'a FromPoint<T>,
+        at: Option<&'a DatePremium<L>>,
+        k: L,
+    ) -> HoldingLessPayoff<'a, L, T> {
+        HoldingLessPayoff::new(self, k, stretch.tau + seen.left, seen.escrow, at.zip(seen.wait.as_ref()))
     }
 
     /// The strike less the dividends to come.
@@ -470,7 +526,7 @@ impl<L: Lanes> Contracts<L> {
 
 /// The number that `of` gives for each point.
 pub(super) fn per_point<P, L: Lanes>(points: &[P], of: impl Fn(&P) -> L) -> PerPoint<L> {
-    let mut all = [L::splat(0.0); BETWEEN.points];
+    let mut all = [L::splat(0.0); MOST_POINTS];
     for (to, point) in all.iter_mut().zip(points) {
         *to = of(point);
     }

@@ -6,9 +6,12 @@
 //! distance from the boundary keeps it. One strike and volatility a lane. Never: a table.
 
 use super::between_dates::ExerciseBoundary;
-use super::periods::{DATES_FAR, DATES_TOP, DateSolution, FAR_LEAST, HeldPremium, LaterExercise, Period};
+use super::periods::{
+    DateSolution, FAR_LEAST, HeldPremium, LaterExercise, Period, Problem, far_deviations, top_deviations,
+};
+use super::time_between::Fineness;
 use crate::american::at_date::{DatePremium, RegionEnd};
-use crate::american::settings::SAME;
+use crate::american::settings::{BETWEEN, REFERENCE, SAME};
 use crate::black76::European;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -35,6 +38,12 @@ const DATES_FOUND: f64 = 1e-8;
 const ENDLESS: f64 = 3.0;
 /// Distance in ln X that is added to `ENDLESS`. A tenth of the spot.
 const ENDLESS_EXTRA: f64 = 0.1;
+/// A period in which borrow is worth more than this part of the stock is solved as the first ones are: at 2.5 %,
+/// quarterly, later ones would leave 1.5e-7 of the strike in place of 1e-8.
+const EARNS_LATER: f64 = 0.01;
+/// Distance in ln X beyond all bends of a premium, in reference values, from which on it is a line in X; for low
+/// volatilities.
+const TOP_EXTRA: f64 = 0.2;
 
 impl<L: InLanes<L>> DateSolution<L> {
     /// Solves a block of calls back to right before the date at which the first of `periods` ends; with `now`, to the
@@ -48,7 +57,7 @@ impl<L: InLanes<L>> DateSolution<L> {
         let mut later = LaterExercise::new(last, None, last.solve(None, None, k, sigma)?);
         for pair in periods.windows(2).rev() {
             let (before, date) = (&pair[0], pair[1].from);
-            let decision = ExerciseDecision::new(terms, date, k, sigma);
+            let decision = ExerciseDecision::new(terms, date, k, sigma, before.is_reference);
             let region = decision.region(&later, before.to - before.from);
             let is_first = before.from == 0.0;
             let at = (!is_first || now || before.stretch.is_some()).then(|| decision.premium(&region, &later));
@@ -76,7 +85,7 @@ impl<L: InLanes<L>> DateSolution<L> {
             boundary,
             is_exercised: later.between.is_some(),
             has_end: false,
-            far: ExerciseDecision::new(terms, 0.0, k, sigma).far(),
+            far: ExerciseDecision::new(terms, 0.0, k, sigma, last.is_reference).far(),
             held: HeldPremium::Lanes { later: Box::new(later), at: None },
             before: None,
             windows: Vec::new(),
@@ -85,8 +94,37 @@ impl<L: InLanes<L>> DateSolution<L> {
     }
 }
 
+/// The ex-dates from `from` on.
+pub(super) fn dates_of(terms: &Terms, from: f64) -> Vec<f64> {
+    let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > from - SAME.date).collect();
+    dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
+    dates
+}
+
+/// The periods of calls from the one before the first date at or after `date` until expiry.
+pub(super) fn call_periods(problem: &Problem, date: f64) -> Vec<Arc<Period>> {
+    let Problem { ref terms, stop, continuous, fineness, .. } = *problem;
+    let ends = [&[0.0], &dates_of(terms, date.max(stop))[..], &[terms.t]].concat();
+    let is_reference = fineness.is_reference();
+    let period = |ends: &[f64]| {
+        let [from, to] = [ends[0], ends[1]];
+        let earned = terms.b * (to - from);
+        // rounding hides the boundary of a stretch over which exercise earns next to nothing
+        let pays = continuous && (earned > BETWEEN.earns_least || terms.r < 0.0);
+        let may_be_coarse = to < terms.t && earned <= EARNS_LATER;
+        let fineness = match fineness {
+            Fineness::Reference => fineness,
+            _ if may_be_coarse => Fineness::of(date.max(0.0), [from, to]),
+            _ => Fineness::First,
+        };
+        Arc::new(Period::new(terms, from, to, pays.then_some(fineness), is_reference))
+    };
+    ends.windows(2).map(period).collect()
+}
+
 /// The decision on exercise right before one date, by lane.
 struct ExerciseDecision<L> {
+    is_reference: bool,
     rates: [f64; 2],
     /// Years from the date to expiry.
     tau: f64,
@@ -107,9 +145,10 @@ struct ExerciseDecision<L> {
 }
 
 impl<L: InLanes<L>> ExerciseDecision<L> {
-    fn new(terms: &Terms, t: f64, k: L, sigma: L) -> Self {
+    fn new(terms: &Terms, t: f64, k: L, sigma: L, is_reference: bool) -> Self {
         let tau = terms.t - t;
         Self {
+            is_reference,
             rates: [terms.r, terms.b],
             tau,
             collected: terms.a(t - SAME.instant),
@@ -127,7 +166,8 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
 
     /// ln X below which the premium is negligible.
     fn far(&self) -> L {
-        ln((self.k - self.collected).max(self.k * FAR_LEAST)) - self.width * DATES_FAR
+        let far = self.width * far_deviations(self.is_reference);
+        ln((self.k - self.collected).max(self.k * FAR_LEAST)) - far
     }
 
     /// The two sides of the decision at ln X = `x`: the value of waiting less (X − K), and the amount that exercise
@@ -149,8 +189,8 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
         let near = later.between.as_ref().map(ExerciseBoundary::begin);
         let found = if near.is_some() { BETWEEN_FOUND } else { DATES_FOUND };
-        let nowhere = self.ln_k + self.width * NOWHERE;
-        let mut top = near.map_or(nowhere, |near| near.max(nowhere));
+        // where exercise right after the date pays it pays before it too
+        let mut top = near.unwrap_or(self.ln_k + self.width * NOWHERE);
         // the logarithm of waiting over exercise is almost a parabola
         let gap = |x: L| {
             let (mut waiting, kept) = self.sides(later, x);
@@ -165,8 +205,9 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         if let Some(idle) = idle {
             let most = top.min(idle).max(low);
             let mut best = c(f64::INFINITY);
-            for i in 1..=SCAN {
-                let x = low + (most - low) * (i as f64 / SCAN as f64);
+            let scan = if self.is_reference { REFERENCE.scan } else { SCAN };
+            for i in 1..=scan {
+                let x = low + (most - low) * (i as f64 / scan as f64);
                 let here = gap(x);
                 (best, top) = (best.min(here), L::select(here.lt(best), x, top));
             }
@@ -174,8 +215,10 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         let exercised = gap(top).lt(c(0.0));
         let start = later.at.as_ref().map_or(self.ln_k + self.width * 0.5, |at| at.boundary);
         let boundary = self.crossing(gap, [low.min(top), top], start.max(low), found);
+        let away = self.whole * top_deviations(self.is_reference);
+        let cut = self.ln_k + away;
         let end = idle.and_then(|idle| {
-            let out_of_reach = self.ln_k + self.whole * DATES_TOP + ENDLESS_EXTRA;
+            let out_of_reach = cut + ENDLESS_EXTRA;
             let ends = exercised & idle.lt(out_of_reach);
             ends.any().then(|| {
                 let gain = |x: L| {
@@ -183,12 +226,11 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
                     (kept - waiting) / self.k
                 };
                 let end = self.crossing(gain, [top.min(idle), idle], idle, found);
-                L::select(ends, end, out_of_reach + self.whole * DATES_TOP)
+                L::select(ends, end, out_of_reach + away)
             })
         });
         let enough = self.sigma * (ENDLESS * wait.sqrt()) + ENDLESS_EXTRA;
         let ends_near = end.is_some_and(|end| (exercised & (end - boundary).lt(enough)).any());
-        let cut = self.ln_k + self.whole * DATES_TOP;
         Region { boundary: L::select(exercised, boundary, cut), exercised, end, ends_near }
     }
 
@@ -222,6 +264,20 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         x
     }
 
+    /// The far end, at ln X = `x`, of a region that begins at `boundary`.
+    fn end(&self, x: L, boundary: L, later: &LaterExercise<L>) -> RegionEnd<L> {
+        if !self.is_reference || later.is_nothing() {
+            return RegionEnd { x, line: later.line(1.0, x, self.width), series: None };
+        }
+        let [r, b] = self.rates;
+        let away = self.width * REFERENCE.far + self.width * self.width * 0.5 + (r - b).abs() * self.tau;
+        let near = later.at.as_ref().map_or(self.ln_k, |at| L::select(at.exercised, at.boundary, self.ln_k));
+        let top = x.max(near.max(self.ln_k).max(boundary) + away + TOP_EXTRA);
+        let line = later.line(1.0, top, self.width);
+        let off = |x: L| later.premium(x) - line[1].mul_add(exp(x), line[0]);
+        RegionEnd { x, line, series: Some(later.series_of(-1.0, [x, top], self.sigma, self.tau, off)) }
+    }
+
     /// The premium right before the date.
     fn premium(&self, region: &Region<L>, later: &LaterExercise<L>) -> DatePremium<L> {
         let Region { boundary, exercised, end, .. } = *region;
@@ -233,7 +289,7 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         let kept = spot.mul_add(L::splat(self.borrow), L::splat(self.collected) - self.interest);
         let edge = L::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
         let series = (!later.is_nothing()).then(|| later.series(1.0, [boundary, self.far()], self.sigma, self.tau));
-        let end = end.map(|x| RegionEnd { x, line: later.line(1.0, x, self.width), series: None });
+        let end = end.map(|x| self.end(x, boundary, later));
         let Self { rates, tau, collected, k, sigma, .. } = *self;
         DatePremium { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series, end }
     }
@@ -258,7 +314,7 @@ mod tests {
     use super::super::time_between::Fineness;
     use super::*;
     use crate::american::draws::every;
-    use crate::american::recursion::{AmericanOption, Solution};
+    use crate::american::premium::now::Now;
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
     use crate::lanes::Block;
@@ -270,7 +326,7 @@ mod tests {
         Terms { t: terms.t - from, divs, ..*terms }
     }
 
-    /// Nine contracts from the first dividend on, whose premium at the first date agrees with the recursion: to `bound`
+    /// Nine contracts from the first dividend on, whose premium at the first date agrees with the reference: to `bound`
     /// of the strike, and the gain at the boundary is 0 to `at_boundary`.
     fn agreeing(terms: &Terms, continuous: bool, bound: f64, at_boundary: f64) -> (Solved, Vec<(f64, f64)>) {
         let pairs: Vec<(f64, f64)> =
@@ -282,7 +338,7 @@ mod tests {
         let later = after(terms, first);
         let (t, b) = (terms.t, terms.b);
         for (i, &(k, sigma)) in pairs.iter().enumerate() {
-            let solution = Solution::new(&AmericanOption::new(1.0, &later, k, sigma));
+            let solution = Now::alone(1.0, &later, k, sigma);
             let (block, lane) = solved.lane(i);
             let at = solved.boundary(i);
             let gain = at.exp() + terms.a(solved.date() - 1e-12) - k - solution.value(at)[0];
@@ -300,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn premiums_are_those_of_the_recursion() {
+    fn premiums_are_those_of_the_reference() {
         for (t, r, b, divs, bound) in [
             (0.5, 0.04, 0.0, every(0.25, 0.1, 0.5, 1.5), 1e-13),
             (2.0, 0.04, 0.0, every(0.25, 0.1, 2.0, 1.2), 2e-10),
@@ -313,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn premiums_between_dates_are_those_of_the_recursion() {
+    fn premiums_between_dates_are_those_of_the_reference() {
         for (t, r, b, divs, bound) in [
             (0.5, 0.04, 0.05, every(0.25, 0.1, 0.5, 1.5), 1e-8),
             (0.5, 0.04, 0.02, every(0.25, 0.01, 0.5, 0.5), 3e-8),
@@ -328,7 +384,7 @@ mod tests {
             for (i, &(k, sigma)) in pairs.iter().enumerate() {
                 let (block, lane) = solved.lane(i);
                 let begin = block.before.as_ref().map(|before| before.begin().lane(lane)).expect("exercise before it");
-                let want = Solution::new(&AmericanOption::new(1.0, &terms, k, sigma)).boundary().expect("a boundary");
+                let want = Now::alone(1.0, &terms, k, sigma).boundary();
                 assert!((begin - want).abs() <= 2e-6, "T {t} b {b} K {k} σ {sigma} begins at {begin} for {want}");
             }
         }

@@ -526,7 +526,7 @@ impl Table {
     /// Value of exercise from now until the table's date, and the lanes that are exercised now.
     ///
     /// # Shapes    one contract per lane
-    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
+    /// # Accuracy  `premiums_between_dates_are_those_of_the_reference`
     /// # Cost      nothing for a spot far below the boundary; else 2 to 4 µs a contract
     #[inline(never)]
     pub(super) fn until_date<L: Lanes, const ALL: bool>(

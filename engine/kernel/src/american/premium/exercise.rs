@@ -382,7 +382,7 @@ mod tests {
     use super::super::PremiumTables;
     use super::*;
     use crate::american::draws::{Draws, every};
-    use crate::american::recursion::{AmericanOption, Solution};
+    use crate::american::premium::now::Now;
     use crate::american::{Band, Numbers, SharedBoundaries};
     use crate::black76::{Horizon, european};
     use crate::contract::Right;
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_slopes_are_those_of_the_recursion() {
+    fn values_and_slopes_are_those_of_the_reference() {
         for terms in [
             terms(0.2, 0.04, 0.0, &[(0.1, 0.6)]),
             terms(0.2, 0.04, 0.02, &[(0.0005, 0.6)]),
@@ -410,8 +410,8 @@ mod tests {
             terms(1.5, 0.05, 0.3, &[(0.2, 3.0), (0.7, 4.0), (1.2, 4.0)]),
         ] {
             for (k, sigma) in [(85.0, 0.2), (100.0, 0.3), (118.0, 0.39)] {
-                let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigma));
-                assert!(solution.boundary().is_none(), "exercised now");
+                let solution = Now::alone(-1.0, &terms, k, sigma);
+                assert!(solution.boundary().is_nan(), "exercised now");
                 for x in [75.0f64, 90.0, 100.0, 120.0].map(f64::ln) {
                     let got = premium(&terms, x, k, sigma).0;
                     let plain = european(-1.0, &Horizon::from(&terms), x.exp(), k, sigma);
@@ -497,7 +497,7 @@ mod tests {
             let (got, x) = (if exercised { S - k } else { read.value }, S - terms.a(0.0));
             let plan = best_plan(1.0, &terms, &Inputs::new(x, k, sigma)).value();
             assert!(got > plan - 3e-5 * k, "{terms:?} K {k} σ {sigma}: {got} for at least {plan}");
-            let want = Solution::new(&AmericanOption::new(1.0, &terms, k, sigma)).value(x.ln())[0].max(S - k);
+            let want = Now::alone(1.0, &terms, k, sigma).value(x.ln())[0].max(S - k);
             errors.push((got - want).abs() / S);
         }
         errors.sort_by(f64::total_cmp);

@@ -5,15 +5,17 @@
 //! that falls in proportion to η. With b > 0 the boundary also lies below the line in X on which the interest is worth
 //! the borrow that waiting saves, and turns from the level to the line within a few hundredths of ln X. No polynomial
 //! follows that turn, but the turn can be computed: a polynomial in η describes the boundary less this shape. With b a
-//! little below 0 exercise saves borrow, and the shape stays above a line in the same way. Never: a premium.
+//! little below 0 the level alone is the shape. Never: a premium.
 
 use super::between_dates::{
     ExerciseBoundary, HeldAt, HoldingLessPayoff, Nearby, PerPoint, Search, not_held, per_point,
 };
-use super::time_between::{BetweenGrid, FALLING_CELL, FALLING_CELLS, Fineness, GridNode, Line, TimeBetween};
-use crate::american::at_date::DatePremium;
+use super::time_between::{
+    BetweenGrid, FALLING_CELL, FALLING_CELLS, Fineness, GridNode, Line, MOST_POINTS, TAIL, TimeBetween,
+};
+use crate::american::at_date::{DatePremium, ValueSlopes};
 use crate::american::moment::{Contracts, Moment};
-use crate::american::settings::{BETWEEN, LAMBDA_LEAST, SAME};
+use crate::american::settings::{LAMBDA_LEAST, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 
@@ -27,14 +29,13 @@ const CLIMB: f64 = 5.0;
 const FALLING_STEP: f64 = 1.0;
 /// A shorter step ends the search for a point of the level (standard deviations until the date).
 const FALLING_FOUND: f64 = 0.05;
+/// [`FALLING_FOUND`] of reference values.
+const FALLING_FOUND_REFERENCE: f64 = 1e-7;
 /// Most steps of Halley's method to the shape. Each step trebles the digits.
 const SHAPE_STEPS: usize = 8;
 /// A step times the slope below this ends the search for the shape. The step after it would be a twelfth of the third
 /// power: 7e-7.
 const SHAPED: f64 = 0.02;
-/// Where −b is below this, per year, and b not above 0, the level alone is the shape: the line lies too high. With it
-/// premiums would miss 6e-6 of the strike at a borrow of −1e-6, without it 5e-7 at −2e-4.
-pub(super) const NO_LINE: f64 = 7e-5;
 /// A boundary is found if the residual of its equations is below this (part of the strike).
 const MISSED: f64 = 1e-9;
 
@@ -45,10 +46,12 @@ pub(super) struct Falling<L> {
     level: PerPoint<L>,
     /// Distance in ln X over which the value of that chance falls to 1/e.
     scale: PerPoint<L>,
+    /// Levels at the places of the tail, less that of the last point.
+    tail: [L; TAIL],
     /// The boundary less the shape, in ln X.
     excess: PerPoint<L>,
-    /// The sign of b; with 0, as next to it, the level alone is the shape.
-    sign: f64,
+    /// True if the boundary turns to the line, with b > 0; else the level alone is the shape.
+    has_line: bool,
     /// η at which the shape turns, in cells of `FALLING`.
     corner: usize,
     /// Fineness of the points.
@@ -61,7 +64,7 @@ impl<L: InLanes<L>> Falling<L> {
     ///
     /// # Shapes    one contract per lane
     /// # Domain    r > 0, b ≥ −`TIP.borrow_least`
-    /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
+    /// # Accuracy  `premiums_of_puts_are_those_of_the_reference`
     pub(super) fn solve<T: InLanes<L>>(
         stretch: &TimeBetween<T>,
         at: Option<&DatePremium<L>>,
@@ -79,12 +82,12 @@ impl<L: InLanes<L>> Falling<L> {
         // the later boundary may lie further down than the search can climb
         let climb = sigma * (lines[0].root.in_lanes() * CLIMB);
         let highest = end.min(limits[points.len() - 1]).max(limits[0] - climb);
-        let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
+        let window = WindowPoints { stretch, at, k, lines: &lines, holdings: &holdings, limits: &limits };
         let (mut falling, held) = match near {
             // levels of rates nearby are inexact here; the excess over the shape, which is solved, corrects them
             Some(Nearby::Rates(near)) => (*near, not_held()),
-            Some(Nearby::Alike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k, fineness),
-            None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k, fineness),
+            Some(Nearby::Alike(near)) => Self::new(&contracts, &window, FallStart::Near(near)),
+            None => Self::new(&contracts, &window, FallStart::Above(highest)),
         };
         let eta = BetweenGrid::running_away(FALLING_CELLS, fineness).points.iter().map(|point| point.eta);
         if near.and_then(Nearby::at_rates).is_none() {
@@ -92,12 +95,12 @@ impl<L: InLanes<L>> Falling<L> {
         }
         let grid = BetweenGrid::running_away(falling.corner, fineness);
         let from = falling.at_points(&lines, ln_k, sigma);
-        let pace = points_of.pace(&from, contracts.inv_sigma);
+        let pace = paces(&left, &from, contracts.inv_sigma);
         // moments of the last `life` years, and the part of ln B there that does not depend on the unknowns
         let seen_at = |nodes: &[GridNode], life: T| -> (Vec<Moment<T>>, Vec<L>) {
             let Some(lines) = stretch.lines(life) else { return (Vec::new(), Vec::new()) };
             let of = |(moment, node): (Moment<T>, &GridNode)| {
-                let fixed = falling.fixed(&node.row, &lines.at(&moment), ln_k, sigma);
+                let fixed = falling.fixed(node, &lines.at(&moment), ln_k, sigma);
                 (moment, fixed)
             };
             stretch.moments(nodes, life).zip(nodes).map(of).unzip()
@@ -118,9 +121,10 @@ impl<L: InLanes<L>> Falling<L> {
             most: per_point(&lines, |line| sigma * line.root.in_lanes()),
             moments: moments.iter().map(Vec::as_slice).collect(),
             fixed,
-            n: points.len() - 1,
-            missed: MISSED,
-            lower: None,
+            // next to its end a boundary that turns is the line
+            n: points.len() - usize::from(falling.has_line),
+            missed: if fineness.is_reference() { 0.0 } else { MISSED },
+            known: None,
             is_settled: k.lt(L::splat(0.0)),
         };
         if !search.solve(&mut falling.excess[..left.len()], near) {
@@ -130,28 +134,83 @@ impl<L: InLanes<L>> Falling<L> {
     }
 }
 
-/// The collocation points of a window: years left, the line of exercise against waiting, the value of holding, and the
-/// ln X beyond which exercise loses.
+/// A window, and at each collocation point the line of exercise against waiting, the value of holding, and the ln X
+/// beyond which exercise loses.
 struct WindowPoints<'a, L: Lanes, T> {
-    left: &'a [T],
+    stretch: &'a TimeBetween<T>,
+    at: Option<&'a DatePremium<L>>,
+    k: L,
     lines: &'a [Line<T>],
     holdings: &'a [HoldingLessPayoff<'a, L, T>],
     limits: &'a [L],
 }
 
-impl<L: Lanes, T: InLanes<L>> WindowPoints<'_, L, T> {
-    /// λ of the equations in deviations of the time left, where the boundary moves as `shape` does.
-    fn pace(&self, shape: &PerPoint<L>, inv_sigma: L) -> PerPoint<L> {
-        let (c, left) = (L::splat, self.left);
-        let mut pace = [c(1.0); BETWEEN.points];
-        for i in 0..left.len() {
-            let (from, to) = if i + 1 < left.len() { (i, i + 1) } else { (i - 1, i) };
-            let speed = (shape[to] - shape[from]).abs() / (left[from] - left[to]).in_lanes();
-            let moved = speed * left[i].sqrt().in_lanes() * inv_sigma;
-            pace[i] = (c(1.0) / moved.max(c(SAME.divisor))).max(c(LAMBDA_LEAST)).min(c(1.0));
+/// A level, with the distance over which the chance falls to 1/e, and the last value of holding on the way there.
+struct Level<L> {
+    x: L,
+    scale: L,
+    held: (L, ValueSlopes<L>),
+}
+
+impl<L: InLanes<L>, T: InLanes<L>> WindowPoints<'_, L, T> {
+    /// The level at a time with this `line`, searched for from ln X = `x`.
+    fn level(
+        &self,
+        contracts: &Contracts<L>,
+        line: &Line<T>,
+        holding: &HoldingLessPayoff<'_, L, T>,
+        limit: L,
+        x: L,
+    ) -> Level<L> {
+        let c = L::splat;
+        let deviation = contracts.sigma * line.root.in_lanes();
+        let found = if self.stretch.fineness.is_reference() { FALLING_FOUND_REFERENCE } else { FALLING_FOUND };
+        // with b > 0 the line is a part of the shape; with b < 0 it keeps the level from falling further
+        let borrow = if contracts.rates[1] > 0.0 { line.borrow.in_lanes() } else { c(0.0) };
+        let mut level = Level { x: x.min(limit), scale: deviation, held: (x, [c(0.0); 4]) };
+        for _ in 0..FALLING_STEPS {
+            let x = level.x;
+            level.held = (x, holding.at(x));
+            let ([value, by_x, ..], lost) = (level.held.1, exp(x) * borrow);
+            let slope = (by_x - lost).max(c(SAME.divisor));
+            let step = ((value - lost) / slope).max(-deviation).min(c(FALLING_STEP));
+            (level.x, level.scale) = ((x - step).min(limit), (line.gain.in_lanes() / slope).min(deviation));
+            if step.abs().lt(deviation * found).all() {
+                break;
+            }
         }
-        pace
+        level
     }
+
+    /// The levels behind the last two points, whose levels are `last`; the first of them is that of the last point.
+    fn tail(&self, contracts: &Contracts<L>, last: [L; 2]) -> [L; TAIL] {
+        let (stretch, places) = (self.stretch, BetweenGrid::falling_tail(self.stretch.fineness));
+        // the level falls in proportion to η; with b < 0 until the line keeps it
+        let mut tail = places.map(|(_, steps)| last[1] + (last[1] - last[0]) * steps);
+        if stretch.fineness.is_reference() && contracts.rates[1] < 0.0 {
+            for i in 1..TAIL {
+                let seen = stretch.seen(stretch.length * (-places[i].0 * places[i].0).exp());
+                let Some(lines) = stretch.lines(seen.left) else { continue };
+                let holding = contracts.holding(stretch, &seen, self.at, self.k);
+                let limit = contracts.limit(self.k, &seen);
+                tail[i] = self.level(contracts, &lines.now(), &holding, limit, tail[i].max(tail[i - 1] - 1.0)).x;
+            }
+        }
+        tail
+    }
+}
+
+/// λ of the equations in deviations of the time `left` at each point, where the boundary moves as `shape` does.
+pub(super) fn paces<L: Lanes, T: InLanes<L>>(left: &[T], shape: &[L], inv_sigma: L) -> PerPoint<L> {
+    let c = L::splat;
+    let mut pace = [c(1.0); MOST_POINTS];
+    for i in 0..left.len() {
+        let (from, to) = if i + 1 < left.len() { (i, i + 1) } else { (i - 1, i) };
+        let speed = (shape[to] - shape[from]).abs() / (left[from] - left[to]).in_lanes();
+        let moved = speed * left[i].sqrt().in_lanes() * inv_sigma;
+        pace[i] = (c(1.0) / moved.max(c(SAME.divisor))).max(c(LAMBDA_LEAST)).min(c(1.0));
+    }
+    pace
 }
 
 /// Start of the search for the levels.
@@ -169,61 +228,49 @@ impl<L: InLanes<L>> Falling<L> {
     /// # Accuracy  levels to `FALLING_FOUND` of a deviation: the excess takes up what they are off by
     fn new<T: InLanes<L>>(
         contracts: &Contracts<L>,
-        points: &WindowPoints<L, T>,
+        window: &WindowPoints<L, T>,
         start: FallStart<L>,
-        ln_k: L,
-        fineness: Fineness,
     ) -> (Self, HeldAt<L>) {
-        let c = L::splat;
-        let WindowPoints { lines, holdings, limits, .. } = *points;
-        let [_, b] = contracts.rates;
-        let sign = if (-NO_LINE..=0.0).contains(&b) { 0.0 } else { b.signum() };
+        let (c, ln_k) = (L::splat, ln(window.k));
+        let WindowPoints { lines, holdings, limits, .. } = *window;
         let mut x = if let FallStart::Above(x) = start { x } else { ln_k };
         let mut by = c(0.0);
-        let excess = if let FallStart::Near(near) = start { near.excess } else { [c(0.0); BETWEEN.points] };
+        let excess = if let FallStart::Near(near) = start { near.excess } else { [c(0.0); MOST_POINTS] };
         let mut falling = Self {
-            level: [c(0.0); BETWEEN.points],
-            scale: [c(1.0); BETWEEN.points],
+            level: [c(0.0); MOST_POINTS],
+            scale: [c(1.0); MOST_POINTS],
+            tail: [c(0.0); TAIL],
             excess,
-            sign,
+            has_line: contracts.rates[1] > 0.0,
             corner: FALLING_CELLS,
-            fineness,
+            fineness: window.stretch.fineness,
         };
         let mut held = not_held();
         for (i, ((line, holding), limit)) in lines.iter().zip(holdings).zip(limits).enumerate() {
-            let deviation = contracts.sigma * line.root.in_lanes();
-            let mut slope = c(0.0);
             x = match start {
                 FallStart::Near(near) => near.level[i] + ln_k + by,
                 FallStart::Above(_) => x + by,
             };
-            x = x.min(*limit);
-            for _ in 0..FALLING_STEPS {
-                held[i] = (x, holding.at(x));
-                let ([value, by_x, ..], lost) = (held[i].1, exp(x) * line.borrow.in_lanes());
-                slope = (by_x - lost).max(c(SAME.divisor));
-                let step = ((value - lost) / slope).max(-deviation).min(c(FALLING_STEP));
-                x = (x - step).min(*limit);
-                if step.abs().lt(deviation * FALLING_FOUND).all() {
-                    break;
-                }
-            }
-            falling.level[i] = x - ln_k;
+            let level = window.level(contracts, line, holding, *limit, x);
+            (x, held[i]) = (level.x, level.held);
+            (falling.level[i], falling.scale[i]) = (x - ln_k, level.scale);
             by = match start {
                 FallStart::Near(near) => falling.level[i] - near.level[i],
                 FallStart::Above(_) if i > 0 => falling.level[i] - falling.level[i - 1],
                 FallStart::Above(_) => by,
             };
-            falling.scale[i] = (line.gain.in_lanes() / slope).min(deviation);
         }
+        let last = lines.len() - 1;
+        let levels = [last - 1, last].map(|i| falling.level[i] + ln_k);
+        falling.tail = window.tail(contracts, levels).map(|level| level - levels[1]);
         (falling, held)
     }
 
     /// The shape at the collocation points.
     fn at_points<T: InLanes<L>>(&self, lines: &[Line<T>], ln_k: L, sigma: L) -> PerPoint<L> {
-        let mut shapes = [L::splat(0.0); BETWEEN.points];
+        let mut shapes = [L::splat(0.0); MOST_POINTS];
         for (i, line) in lines.iter().enumerate() {
-            shapes[i] = shape(self.sign, self.level[i] + ln_k, self.scale[i], line, sigma);
+            shapes[i] = shape(self.has_line, self.level[i] + ln_k, self.scale[i], line, sigma);
         }
         shapes
     }
@@ -231,7 +278,7 @@ impl<L: InLanes<L>> Falling<L> {
     /// The cell of `FALLING` in which the lanes turn from the level to the line, on average; `FALLING_CELLS` if they do
     /// not turn. `lines`: η and line of the points.
     fn corner<T: InLanes<L>>(&self, lines: impl Iterator<Item = (f64, Line<T>)>, ln_k: L) -> usize {
-        if self.sign == 0.0 {
+        if !self.has_line {
             return FALLING_CELLS;
         }
         let mut before: Option<(f64, f64)> = None;
@@ -248,12 +295,11 @@ impl<L: InLanes<L>> Falling<L> {
         FALLING_CELLS
     }
 
-    /// ln B without the excess, at a place with the weights `row` of the points.
-    fn fixed<T: InLanes<L>>(&self, row: &[f64], line: &Line<T>, ln_k: L, sigma: L) -> L {
-        let of = |values: &[L]| {
-            row.iter().zip(values).fold(L::splat(0.0), |sum, (w, value)| value.mul_add(L::splat(*w), sum))
-        };
-        shape(self.sign, of(&self.level) + ln_k, of(&self.scale), line, sigma)
+    /// ln B without the excess, at a node.
+    fn fixed<T: InLanes<L>>(&self, node: &GridNode, line: &Line<T>, ln_k: L, sigma: L) -> L {
+        let last = self.fineness.points() - 1;
+        let level = node.ln_b(&self.level[..=last], ln_k + node.known(&self.tail));
+        shape(self.has_line, level, node.ln_b(&self.scale[..=last], L::splat(0.0)), line, sigma)
     }
 }
 
@@ -261,19 +307,19 @@ impl<L: InLanes<L>> Falling<L> {
 /// the borrow add up to what exercise gains.
 ///
 /// # Accuracy  `SHAPED`
-fn shape<L: Lanes, T: InLanes<L>>(sign: f64, level: L, scale: L, line: &Line<T>, sigma: L) -> L {
+fn shape<L: Lanes, T: InLanes<L>>(has_line: bool, level: L, scale: L, line: &Line<T>, sigma: L) -> L {
     let Line { edge, root, .. } = *line;
-    if sign == 0.0 {
+    if !has_line {
         return level;
     }
     let c = L::splat;
     let edge = edge.in_lanes();
     let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root).in_lanes()));
-    let mut x = if sign > 0.0 { level.min(edge) } else { level };
+    let mut x = level.min(edge);
     for _ in 0..SHAPE_STEPS {
         let away = x - level;
         let speed = steep - away * bend;
-        let (chance, lost) = (exp(away * (steep - away * bend * 0.5)), exp(x - edge) * sign);
+        let (chance, lost) = (exp(away * (steep - away * bend * 0.5)), exp(x - edge));
         let (missed, slope) = (chance + lost - 1.0, chance * speed + lost);
         let bent = chance * (speed * speed - bend) + lost;
         // Halley's method, and at most twice as far as Newton's

@@ -14,11 +14,14 @@
 //! Never: a spot in a table.
 
 mod between_dates;
+mod corner;
 mod dates;
 mod evaluate;
 mod exercise;
 mod falling;
 mod layout;
+pub(super) mod now;
+mod pair;
 mod periods;
 mod rates;
 mod series;

@@ -3,13 +3,13 @@
 
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::falling::Falling;
+use super::now::Now;
 use super::series::Lobatto;
 use super::time_between::{Fineness, TimeBetween};
 use super::tip::Tip;
 use crate::american::at_date::{DatePremium, Series, Wait};
 use crate::american::moment::Flow;
-use crate::american::recursion::Solution;
-use crate::american::settings::{BETWEEN, DATES, EVALUATE};
+use crate::american::settings::{BETWEEN, DATES, EVALUATE, REFERENCE};
 use crate::black76::European;
 use crate::dividends::Terms;
 use crate::elementary::exp;
@@ -19,17 +19,19 @@ use std::sync::Arc;
 /// Length of a series from which its terms grow in proportion (standard deviations). 4.5 below K − A, 5 above K.
 const USUAL: f64 = 9.5;
 /// Standard deviations below K − A down to which a series reaches.
-pub(super) const DATES_FAR: f64 = 4.5;
+const DATES_FAR: f64 = 4.5;
 /// Lower bound of K − A where a series begins `DATES_FAR` below it (part of the strike).
 pub(super) const FAR_LEAST: f64 = 0.3;
 /// Standard deviations above K where a date at which nothing is exercised is cut in two.
-pub(super) const DATES_TOP: f64 = 5.0;
+const DATES_TOP: f64 = 5.0;
 /// Step of ln X for the slope of a premium where a date is cut in two (standard deviations). The premium is a line in X
 /// there.
 const SLOPE_STEP: f64 = 1e-3;
 /// Greatest difference of the lengths of two periods of which one starts from the other's boundary (part of a length).
 /// Tables of monthly and weekly payers take 0.9 of the time for it.
 const ALIKE: f64 = 0.3;
+/// Step of the difference for the fourth slope in x (deviations until the date). Its error is of fourth order.
+const FOURTH_STEP: f64 = 0.02;
 /// Lower bound of the length of a series (standard deviations). A series over nothing divides by it.
 const REACH_LEAST: f64 = 0.1;
 
@@ -58,8 +60,8 @@ pub(super) struct DateSolution<L: Lanes> {
 pub(super) enum HeldPremium<L: Lanes> {
     /// From later exercise, one contract per lane; for calls exercised until the date also as a series, `at`.
     Lanes { later: Box<LaterExercise<L>>, at: Option<Box<DatePremium<L>>> },
-    /// One recursion of the reference per contract.
-    Each(Vec<Solution>),
+    /// Solved one by one, as reference values are.
+    Each(Vec<Now<f64>>),
 }
 
 /// The boundary of a put's window, by its end.
@@ -87,16 +89,28 @@ pub(super) struct Period {
     pub(super) to: f64,
     /// The wait from begin to end; `None`: the period ends at expiry.
     pub(super) wait: Option<Wait>,
+    /// True for reference values.
+    pub(super) is_reference: bool,
     /// The time in which exercise can pay; `None`: exercise within the period does not pay.
     pub(super) stretch: Option<TimeBetween>,
 }
 
+/// Standard deviations from K − A or K to which a series reaches.
+pub(super) fn far_deviations(is_reference: bool) -> f64 {
+    if is_reference { REFERENCE.far } else { DATES_FAR }
+}
+
+/// Standard deviations above K, or below a put's lowest boundary, where a date is cut in two.
+pub(super) fn top_deviations(is_reference: bool) -> f64 {
+    if is_reference { REFERENCE.far } else { DATES_TOP }
+}
+
 impl Period {
     /// A period of calls; `between`: the fineness with which exercise within it is solved, `None` if that does not pay.
-    pub(super) fn new(terms: &Terms, from: f64, to: f64, between: Option<Fineness>) -> Self {
-        let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
+    pub(super) fn new(terms: &Terms, from: f64, to: f64, between: Option<Fineness>, is_reference: bool) -> Self {
+        let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to).finer(is_reference));
         let stretch = between.map(|fineness| TimeBetween::to_date(1.0, terms, from, to, fineness));
-        Self { from, to, wait, stretch }
+        Self { from, to, wait, is_reference, stretch }
     }
 
     /// The boundary within the period, given the premium `at` its end and the exercise `after` that. Outer `None`: a
@@ -115,7 +129,9 @@ impl Period {
             later.at.is_some() && ((to - from) / (self.to - self.from) - 1.0).abs() < ALIKE
         };
         let near = after.filter(is_alike).and_then(|later| later.between.as_ref());
-        ExerciseBoundary::to_date(stretch, at, near.map(Nearby::Alike), k, sigma).map(Some)
+        let between = ExerciseBoundary::to_date(stretch, at, near.map(Nearby::Alike), k, sigma);
+        // of one contract at reference quality such exercise counts as none
+        if self.is_reference && L::N == 1 { Some(between) } else { between.map(Some) }
     }
 }
 
@@ -168,11 +184,18 @@ impl<L: InLanes<L>> LaterExercise<L> {
         t: f64,
         at: Option<DatePremium<L>>,
         window: Option<(ExerciseBoundary<L>, Flow<L>)>,
+        is_reference: bool,
     ) -> Self {
-        let wait = (to < t).then(|| Wait::new(to - from, t - to));
-        let period = Arc::new(Period { from, to, wait, stretch: None });
+        let wait = (to < t).then(|| Wait::new(to - from, t - to).finer(is_reference));
+        let period = Arc::new(Period { from, to, wait, is_reference, stretch: None });
         let (between, flow) = window.unzip();
         Self { period, at, between, flow, island: None }
+    }
+
+    /// Exercise until expiry, `t` years from now, that is worth a flow.
+    pub(super) fn of_flow(t: f64, flow: Flow<L>) -> Self {
+        let period = Arc::new(Period { from: 0.0, to: t, wait: None, is_reference: true, stretch: None });
+        Self { period, at: None, between: None, flow: Some(flow), island: None }
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -193,12 +216,28 @@ impl<L: InLanes<L>> LaterExercise<L> {
         if inside.any() { L::select(inside, island.exercise(x), sum) } else { sum }
     }
 
+    /// The premium and its first four derivatives in ln X, where the option is held now.
+    pub(super) fn slopes(&self, x: L) -> [L; 5] {
+        let mut out = [L::splat(0.0); 5];
+        if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
+            let expected = at.expected::<true, f64>(wait, x);
+            out[..4].copy_from_slice(&expected);
+            let step = at.sigma * (FOURTH_STEP * wait.root());
+            let third = |n: f64| at.expected::<true, f64>(wait, x + step * n)[3];
+            out[4] = ((third(1.0) - third(-1.0)) * 8.0 - (third(2.0) - third(-2.0))) / (step * 12.0);
+        }
+        if let Some(flow) = &self.flow {
+            flow.add_slopes(x, &mut out);
+        }
+        out
+    }
+
     /// ln X below which a put's premium is a line in X: exercise after the next date is almost certain.
     pub(super) fn lowest(&self, sigma: L) -> L {
         let of_date = self.at.iter().map(|at| at.end.as_ref().map_or(at.boundary, |end| end.x));
         let boundaries = of_date.chain(self.between.iter().map(ExerciseBoundary::lowest));
-        let root = self.period.wait.as_ref().map_or(0.0, Wait::root);
-        boundaries.fold(L::splat(f64::INFINITY), L::min) - sigma * (root * DATES_TOP)
+        let root = (self.period.to - self.period.from).sqrt();
+        boundaries.fold(L::splat(f64::INFINITY), L::min) - sigma * (root * top_deviations(self.period.is_reference))
     }
 
     /// The tangent, as a line in X, of the premium at ln X = `x`: constant and slope. `width`: deviation of ln X until
@@ -231,9 +270,13 @@ impl<L: InLanes<L>> LaterExercise<L> {
         let reach = ((boundary - far) * phi).max(width * REACH_LEAST) / sigma;
         let place = |u: f64| boundary - sigma * reach * (0.5 * (1.0 + u) * phi);
         let deviations = (0..L::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
-        let usual = if self.between.is_some() { BETWEEN.terms } else { DATES.terms };
+        let (usual, most) = match (self.period.is_reference, self.between.is_some()) {
+            (true, _) => (REFERENCE.terms, REFERENCE.most_terms),
+            (false, true) => (BETWEEN.terms, EVALUATE.most_terms),
+            (false, false) => (DATES.terms, EVALUATE.most_terms),
+        };
         let terms = (usual as f64 * (deviations / USUAL).max(1.0)) as usize;
-        (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| of(place(u))))
+        (reach, Lobatto::of(terms.min(most)).lanes(|u| of(place(u))))
     }
 }
 
@@ -261,6 +304,7 @@ pub(super) struct Problem {
     pub(super) stop: f64,
     /// True if exercise between ex-dates can pay.
     pub(super) continuous: bool,
-    /// Fineness of a put's window that begins at `stop`; [`Fineness::Rates`] applies to all windows.
+    /// Fineness of a put's window that begins at `stop`; [`Fineness::Rates`] and [`Fineness::Reference`] apply to all
+    /// boundaries.
     pub(super) fineness: Fineness,
 }

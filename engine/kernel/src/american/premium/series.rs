@@ -5,7 +5,7 @@
 //! coordinate is written as a Taylor series, and products of series replace pages of hand-made chain rule. Never: a
 //! formula of finance.
 
-use crate::american::settings::EVALUATE;
+use crate::american::settings::REFERENCE;
 use crate::lanes::Lanes;
 use crate::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
 use core::ops::{Add, Mul, Sub};
@@ -169,9 +169,10 @@ pub(super) struct Lobatto {
 }
 
 impl Lobatto {
-    /// Points and transform for series of `terms` terms, at most `EVALUATE.most_terms`.
+    /// Points and transform for series of `terms` terms, at most `REFERENCE.most_terms`.
     pub(super) fn of(terms: usize) -> &'static Self {
-        static ALL: [OnceLock<Lobatto>; EVALUATE.most_terms + 1] = [const { OnceLock::new() }; EVALUATE.most_terms + 1];
+        const MOST: usize = REFERENCE.most_terms;
+        static ALL: [OnceLock<Lobatto>; MOST + 1] = [const { OnceLock::new() }; MOST + 1];
         ALL[terms]
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }

@@ -1,29 +1,24 @@
 //! Solves all strikes and volatilities of a table back to the date that it describes. `dates` and `windows` solve eight
-//! contracts at a time. Blocks that they cannot solve, calls with a dividend on the day of expiry, and regions with two
-//! boundaries go to the recursion of the reference, one contract at a time. Never: a table.
+//! contracts at a time. Blocks that they cannot solve, and regions with two boundaries, are solved one contract at a
+//! time, as reference values are (`now`). Never: a table.
 
 use super::between_dates::Nearby;
-use super::periods::{DATES_FAR, DateSolution, FAR_LEAST, HeldPremium, Period, Problem};
+use super::dates::{call_periods, dates_of};
+use super::now::{Now, that_count};
+use super::periods::{DateSolution, FAR_LEAST, HeldPremium, Problem, far_deviations};
 use super::series::{Axis, Lobatto};
-use super::time_between::Fineness;
 use super::windows::put_windows;
 use crate::american::pays::two_sided;
-use crate::american::recursion::{AmericanOption, Solution};
-use crate::american::settings::{BETWEEN, SAME, TIP};
+use crate::american::settings::{SAME, TIP};
 use crate::black76::European;
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::work::count;
-use std::sync::Arc;
 
 /// Greatest distance from the strike at which a table begins where some contracts have no boundary, in deviations of ln
 /// X over the whole life.
 const ANCHOR_DEVIATIONS: f64 = 3.8;
-
-/// A period in which borrow is worth more than this part of the stock is solved as the first ones are: at 2.5 %,
-/// quarterly, later ones would leave 1.5e-7 of the strike in place of 1e-8.
-const EARNS_LATER: f64 = 0.01;
 
 /// The solution at one date, by pair of strike and volatility.
 pub(super) struct Solved {
@@ -68,23 +63,14 @@ impl Solved {
     ///
     /// # Shapes  pairs by strike, volatilities running fastest
     pub(super) fn at(problem: &Problem, pairs: &[(f64, f64)], date: f64, near: Option<&Self>) -> Self {
-        let Problem { phi, ref terms, continuous, .. } = *problem;
-        let is_put = phi < 0.0;
-        let is_left_out = !is_put && terms.divs.iter().any(|d| d.t > terms.t - SAME.date) || two_sided(phi, terms);
+        let phi = problem.phi;
+        let (is_put, is_left_out) = (phi < 0.0, two_sided(phi, &problem.terms));
+        let problem = &Problem { terms: that_count(phi, &problem.terms), ..problem.clone() };
+        let terms = &problem.terms;
         let now = date <= 0.0;
-        let ends = [&[0.0], &dates_of(terms, date.max(problem.stop))[..], &[terms.t]].concat();
-        let period = |ends: &[f64]| {
-            let [from, to] = [ends[0], ends[1]];
-            let earned = terms.b * (to - from);
-            // rounding hides the boundary of a stretch over which exercise earns next to nothing
-            let pays = continuous && (earned > BETWEEN.earns_least || terms.r < 0.0);
-            let may_be_coarse = to < terms.t && earned <= EARNS_LATER;
-            let fineness = if may_be_coarse { Fineness::of(date.max(0.0), [from, to]) } else { Fineness::First };
-            Arc::new(Period::new(terms, from, to, pays.then_some(fineness)))
-        };
-        let periods: Vec<_> = if is_put || is_left_out { Vec::new() } else { ends.windows(2).map(period).collect() };
+        let periods = if is_put || is_left_out { Vec::new() } else { call_periods(problem, date) };
         let at_date = after(terms, date);
-        let problem = Problem { stop: date, ..problem.clone() };
+        let stopped = Problem { stop: date, ..problem.clone() };
         let contracts = |pairs| [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
         // puts of one strike share the times at which exercise stops to pay; the time of a tip is each lane's own
         let of_strike = pairs.iter().take_while(|pair| (pair.0 - pairs[0].0).abs() < SAME.root).count().min(Block::N);
@@ -97,7 +83,7 @@ impl Solved {
         };
         let together = |(i, pairs)| {
             let [k, sigma] = contracts(pairs);
-            put_windows(&problem, k, sigma, at_rates_near(i, per_block))
+            put_windows(&stopped, k, sigma, at_rates_near(i, per_block))
         };
         let shared: Option<Vec<DateSolution<Block>>> =
             may_share.then(|| pairs.chunks(per_block).enumerate().map(together).collect()).flatten();
@@ -115,7 +101,7 @@ impl Solved {
                 // the strike before at the same volatilities
                 let is_alike = |near: &&DateSolution<Block>| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
                 let before = || blocks.last().filter(is_alike).map(Nearby::Alike);
-                put_windows(&problem, strike, sigma, at_rates_near(i, per_block).or_else(before))
+                put_windows(&stopped, strike, sigma, at_rates_near(i, per_block).or_else(before))
             } else {
                 DateSolution::of_calls(terms, &periods, now, [k, sigma])
             };
@@ -199,9 +185,8 @@ impl Solved {
                     for (lane, (from, solution)) in from.iter().zip(solutions).enumerate() {
                         let (k, sigma) = (block.k.lane(lane), block.sigma.lane(lane));
                         let place = |u: &f64| from - self.phi * sigma * 0.5 * reach * (1.0 + u);
-                        let held = solution.premiums(lobatto.points().iter().map(place));
-                        let premium = |(u, held): (&f64, f64)| self.of_each(place(u), held, k, sigma) / k;
-                        let premiums: Vec<f64> = lobatto.points().iter().zip(held).map(premium).collect();
+                        let premium = |u: &f64| self.of_each(place(u), solution.premium(place(u)), k, sigma) / k;
+                        let premiums: Vec<f64> = lobatto.points().iter().map(premium).collect();
                         out.push(lobatto.coefficients(&premiums));
                     }
                 }
@@ -239,10 +224,10 @@ impl DateSolution<Block> {
     /// Solves `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
     fn one_by_one(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
         count(|work| work.one_by_one += pairs.len() as u64);
-        let solution = |&(k, sigma): &(f64, f64)| Solution::new(&AmericanOption::new(phi, terms, k, sigma));
-        let solutions: Vec<Solution> = pairs.iter().map(solution).collect();
+        let solution = |&(k, sigma): &(f64, f64)| Now::alone(phi, terms, k, sigma);
+        let solutions: Vec<Now<f64>> = pairs.iter().map(solution).collect();
         let boundary =
-            |solution: &Solution| solution.boundary().filter(|_| is_after && !solution.has_other()).unwrap_or(f64::NAN);
+            |solution: &Now<f64>| if is_after && !solution.has_end() { solution.boundary() } else { f64::NAN };
         let [k, sigma] = [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
         let paid = if phi > 0.0 { (k - terms.a(0.0)).max(k * FAR_LEAST) } else { k };
         Self {
@@ -251,8 +236,8 @@ impl DateSolution<Block> {
             boundary: Block::from_fn(|lane| boundary(&solutions[lane.min(pairs.len() - 1)])),
             is_exercised: true,
             // a put's spot is not below the lower end of its region
-            has_end: phi > 0.0 && solutions.iter().any(Solution::has_other),
-            far: ln(paid) - sigma * (terms.t.sqrt() * DATES_FAR * phi),
+            has_end: phi > 0.0 && solutions.iter().any(Now::has_end),
+            far: ln(paid) - sigma * (terms.t.sqrt() * far_deviations(false) * phi),
             held: HeldPremium::Each(solutions),
             before: None,
             windows: Vec::new(),
@@ -266,13 +251,6 @@ fn after(terms: &Terms, date: f64) -> Terms {
     let later = terms.divs.iter().filter(|d| d.t > date + SAME.date);
     let divs = later.map(|d| Dividend { t: d.t - date, amount: d.amount }).collect();
     Terms { t: terms.t - date, divs, ..*terms }
-}
-
-/// The ex-dates from `from` on.
-fn dates_of(terms: &Terms, from: f64) -> Vec<f64> {
-    let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > from - SAME.date).collect();
-    dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
-    dates
 }
 
 /// A number of each pair as a block; missing lanes repeat the last pair.

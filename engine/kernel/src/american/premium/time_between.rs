@@ -4,11 +4,12 @@
 
 use crate::american::at_date::Wait;
 use crate::american::moment::Moment;
-use crate::american::settings::{BETWEEN, FALLING, LAST_ETA2, NEAREST_TO_END, REACHES, SAME, SPOT_NODES};
+use crate::american::settings::{BETWEEN, FALLING, LAST_ETA2, NEAREST_TO_END, REFERENCE, SAME, SPOT_NODES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
+use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 /// The end of a window of puts that closes before a date, where the boundary runs away to 0. `T`: of one strike, or per
@@ -32,8 +33,9 @@ pub(super) struct TimeBetween<T = f64> {
     pub(super) length: T,
     /// The window that closes at the end of the stretch; `None`: the boundary approaches an end.
     pub(super) window: Option<ClosingWindow<T>>,
-    /// Years from the end of the stretch to the next date.
+    /// Years from the end of the stretch to the next date, and from that to expiry; `None`: expiry is next.
     after: T,
+    later: Option<f64>,
     /// Dividends to come right before the end of the stretch.
     pub(super) escrow: T,
     /// Years from the end of the stretch to expiry.
@@ -73,22 +75,36 @@ impl TimeBetween {
     ///
     /// # Domain  no ex-date within it at which anything is exercised
     pub(super) fn to_date(phi: f64, terms: &Terms, from: f64, to: f64, fineness: Fineness) -> Self {
-        Self::new(phi, terms, [from, to], to, None, fineness, BetweenGrid::at_date(fineness))
+        let grid = BetweenGrid::at_date(fineness);
+        Self::new(phi, terms, [from, to], [from, to], None, fineness, grid)
     }
 }
 
 impl<L: Lanes> TimeBetween<L> {
-    /// The window of puts with b < 0 until its tip, at `tip` years from now.
-    pub(super) fn to_tip(terms: &Terms, from: f64, tip: L, date: f64, fineness: Fineness, grid: &BetweenGrid) -> Self {
-        Self::new(-1.0, terms, [from, date], tip, None, fineness, grid)
+    /// The window of puts with b < 0 until its `tip`, before the second of the dates `between`. Years from now.
+    pub(super) fn to_tip(terms: &Terms, between: [f64; 2], tip: L, fineness: Fineness) -> Self {
+        let begin = L::splat(between[0]);
+        Self::new(-1.0, terms, between, [begin, tip], None, fineness, BetweenGrid::at_tip(fineness))
+    }
+
+    /// The window of puts until its `corner`, at reference quality; as [`Self::to_tip`].
+    pub(super) fn to_corner(terms: &Terms, between: [f64; 2], corner: L) -> Self {
+        let (begin, fineness) = (L::splat(between[0]), Fineness::Reference);
+        Self::new(-1.0, terms, between, [begin, corner], None, fineness, BetweenGrid::at_date(fineness))
     }
 }
 
 impl<T: Lanes> TimeBetween<T> {
-    /// The window of puts until it closes.
-    pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: ClosingWindow<T>, fineness: Fineness) -> Self {
+    /// The window of puts after the date `from`, from the first of `ends` until it closes at the second.
+    pub(super) fn to_close(
+        terms: &Terms,
+        from: f64,
+        ends: [T; 2],
+        window: ClosingWindow<T>,
+        fineness: Fineness,
+    ) -> Self {
         let grid = BetweenGrid::running_away(FALLING_CELLS, fineness);
-        Self::new(-1.0, terms, [from, end.date], close, Some(end), fineness, grid)
+        Self::new(-1.0, terms, [from, window.date], ends, Some(window), fineness, grid)
     }
 
     /// The line of exercise against waiting in the last `life` years of a window; `None`: no window closes.
@@ -98,22 +114,22 @@ impl<T: Lanes> TimeBetween<T> {
         Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * exp(wait * -r), share, wait, b })
     }
 
-    /// The stretch from the first of `ends` to `to`; the second of `ends` is the next date. Years from now.
+    /// The stretch between two `ends`, which lie in the time `between` two dates. Years from now.
     ///
-    /// # Domain  no ex-date between `from` and the date at which anything is exercised
+    /// # Domain  no ex-date between the two at which anything is exercised
     fn new(
         phi: f64,
         terms: &Terms,
-        ends: [f64; 2],
-        to: T,
+        between: [f64; 2],
+        ends: [T; 2],
         window: Option<ClosingWindow<T>>,
         fineness: Fineness,
         grid: &BetweenGrid,
     ) -> Self {
         let Terms { t, r, b, .. } = *terms;
-        let [from, date] = ends;
+        let ([from, date], [begin, to]) = (between, ends);
         let c = T::splat;
-        let (length, after) = (to - from, c(date) - to);
+        let (length, after) = (to - begin, c(date) - to);
         let stretch = Self {
             phi,
             rates: [r, b],
@@ -121,17 +137,25 @@ impl<T: Lanes> TimeBetween<T> {
             length,
             window,
             after,
-            escrow: to_come(terms, from, length),
+            later: (date < t).then_some(t - date),
+            escrow: to_come(terms, from, to - from),
             tau: c(t) - to,
             from_points: Vec::new(),
         };
         let seen = |point: &GridPoint| {
-            let left = length * (-point.eta * point.eta).exp();
-            let wait = (date < t).then(|| Wait::new(after + left, t - date));
-            let moments = window.map_or_else(|| stretch.moments(&point.nodes, left).collect(), |_| Vec::new());
-            FromPoint { left, escrow: stretch.escrow(left), wait, moments }
+            let mut seen = stretch.seen(length * (-point.eta * point.eta).exp());
+            if window.is_none() {
+                seen.moments = stretch.moments(&point.nodes, seen.left).collect();
+            }
+            seen
         };
         Self { from_points: grid.points.iter().map(seen).collect(), ..stretch }
+    }
+
+    /// The time `left` years before the end, without moments of exercise.
+    pub(super) fn seen(&self, left: T) -> FromPoint<T> {
+        let wait = self.later.map(|later| Wait::new(self.after + left, later).finer(self.fineness.is_reference()));
+        FromPoint { left, escrow: self.escrow(left), wait, moments: Vec::new() }
     }
 
     /// The dividends to come `left` years before the end.
@@ -154,7 +178,7 @@ pub(super) struct Line<T = f64> {
     pub(super) gain: T,
     /// Loss by exercise per unit of X.
     pub(super) borrow: T,
-    /// ln of the X at which gain and loss are equal.
+    /// ln of the X at which gain and loss are equal; infinite without a loss.
     pub(super) edge: T,
     /// √(years until the date).
     pub(super) root: T,
@@ -164,7 +188,7 @@ impl<T: Lanes> Line<T> {
     /// The line `wait` years before the date.
     fn new(gain: T, borrow: T, b: f64, wait: T) -> Self {
         let gain = gain.max(T::splat(SAME.divisor));
-        let edge = if b == 0.0 { T::splat(f64::INFINITY) } else { ln(gain / borrow.abs()) };
+        let edge = if b > 0.0 { ln(gain / borrow) } else { T::splat(f64::INFINITY) };
         Self { gain, borrow, edge, root: wait.sqrt() }
     }
 }
@@ -210,10 +234,6 @@ const FALLEN: f64 = 2.0;
 /// smooths the premium there. As later dates, hours ahead, would leave 2e-5 of a price.
 const SOON: f64 = 0.1;
 
-/// Nodes of the flow of a later period of calls from each point, where 16 leave as much, and from the begin for any
-/// spot, where 16 leave twice the error with quarterly dividends and 12 thirty times.
-const LATER_NODES: (usize, usize) = (12, 18);
-
 /// Fineness of the solve of a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fineness {
@@ -223,6 +243,30 @@ pub(super) enum Fineness {
     First,
     /// For windows of which only the difference between two rates is used.
     Rates,
+    /// For reference values.
+    Reference,
+}
+
+/// Nodes of the flow along a boundary that turns, where one that does not takes `n`. Without more, gammas at a borrow of
+/// 0.1 % would be off by twice as much.
+pub(super) const fn turning(n: usize) -> usize {
+    (n * 4).div_ceil(3)
+}
+
+/// Number of finenesses.
+const FINENESSES: usize = 4;
+
+/// Most collocation points of a boundary.
+pub(super) const MOST_POINTS: usize = REFERENCE.points;
+
+/// Numbers of points and nodes of a boundary.
+#[derive(Clone, Copy)]
+struct Numbers {
+    points: usize,
+    /// Nodes of the flow from each point.
+    inner: usize,
+    /// Nodes of the flow from the begin, for any spot.
+    spot: usize,
 }
 
 impl Fineness {
@@ -233,20 +277,51 @@ impl Fineness {
 
     /// Collocation points of a window of puts.
     pub(super) fn points(self) -> usize {
-        match self {
-            Self::Later => FALLING.points,
-            Self::First => FALLING.points_first,
-            Self::Rates => FALLING.points_rates,
-        }
+        self.of_window().points
     }
 
-    /// Nodes of the flow from each point, and from the begin for any spot.
-    pub(super) fn nodes(self) -> (usize, usize) {
-        match self {
-            Self::Later => (FALLING.inner, FALLING.spot_nodes),
-            Self::First => (FALLING.inner_first, FALLING.spot_nodes_first),
-            Self::Rates => (FALLING.inner_rates, FALLING.spot_nodes_rates),
-        }
+    pub(super) fn is_reference(self) -> bool {
+        self == Self::Reference
+    }
+
+    /// Numbers of a window of puts.
+    fn of_window(self) -> Numbers {
+        let [points, inner, spot] = match self {
+            Self::Later => [FALLING.points, FALLING.inner, FALLING.spot_nodes],
+            Self::First => [FALLING.points_first, FALLING.inner_first, FALLING.spot_nodes_first],
+            Self::Rates => [FALLING.points_rates, FALLING.inner_rates, FALLING.spot_nodes_rates],
+            Self::Reference => return Self::of_reference(),
+        };
+        Numbers { points, inner, spot }
+    }
+
+    /// Numbers of a boundary that ends at a date or at expiry.
+    fn to_date(self) -> Numbers {
+        let [points, inner, spot] = match self {
+            Self::Later => [BETWEEN.points_later, BETWEEN.inner_later, BETWEEN.spot_nodes_later],
+            Self::First | Self::Rates => [BETWEEN.points, BETWEEN.inner, BETWEEN.spot_nodes],
+            Self::Reference => return Self::of_reference(),
+        };
+        Numbers { points, inner, spot }
+    }
+
+    fn of_reference() -> Numbers {
+        Numbers { points: REFERENCE.points, inner: REFERENCE.inner, spot: REFERENCE.spot_nodes }
+    }
+
+    /// η of the last collocation point.
+    fn reach(self) -> f64 {
+        if self.is_reference() { REFERENCE.reach } else { BETWEEN.reach }
+    }
+
+    /// η of the last collocation point of a boundary that runs away.
+    fn falling_reach(self) -> f64 {
+        if self.is_reference() { REFERENCE.reach_falling } else { BETWEEN.reach }
+    }
+
+    /// √(time/life) from which the nodes for any spot spread out.
+    fn spot_nearest(self) -> f64 {
+        if self.is_reference() { REFERENCE.spot_nearest } else { BETWEEN.spot_nearest }
     }
 }
 
@@ -259,11 +334,21 @@ pub(super) struct BetweenGrid {
     pub(super) spot: Vec<GridNode>,
 }
 
-/// Number of collocation points, and η of the last one.
+/// How a boundary goes on behind its last collocation point.
+#[derive(Clone, Copy, PartialEq)]
+enum Behind {
+    /// It approaches its end, which is known.
+    ToEnd,
+    /// It moves from the last point as is known at the places of the tail.
+    Tail,
+}
+
+/// Number of collocation points, η of the last one, and what is behind it.
 #[derive(Clone, Copy)]
 struct PointSpacing {
     points: usize,
     reach: f64,
+    behind: Behind,
 }
 
 /// A collocation point, the begin of the interval first.
@@ -276,53 +361,48 @@ pub(super) struct GridPoint {
 pub(super) struct GridNode {
     pub(super) wait: f64,
     pub(super) weight: f64,
-    /// ln B at the moment is `row`·(ln B at the points) + `end`·(ln B at the end). For a boundary that runs away this
-    /// holds for the excess over its shape, with `end` = 0.
-    pub(super) row: [f64; BETWEEN.points],
-    pub(super) end: f64,
+    /// ln B at the moment is `row`·(ln B at the points) + `known`·(what is known of the boundary behind them). Of a
+    /// boundary that runs away this is the level.
+    pub(super) row: [f64; MOST_POINTS],
+    known: [f64; TAIL],
 }
+
+/// Places at which a boundary is known behind its last point, which is the first of them.
+pub(super) const TAIL: usize = 4;
 
 impl BetweenGrid {
     /// The grid of boundaries that end at a date.
     pub(super) fn at_date(fineness: Fineness) -> &'static Self {
-        static GRIDS: [OnceLock<BetweenGrid>; 2] = [const { OnceLock::new() }; 2];
-        let is_later = fineness == Fineness::Later;
-        let [points, inner, spot] = if is_later {
-            [BETWEEN.points_later, LATER_NODES.0, LATER_NODES.1]
-        } else {
-            [BETWEEN.points, BETWEEN.inner, BETWEEN.spot_nodes]
-        };
-        GRIDS[usize::from(is_later)].get_or_init(|| {
-            let spread = PointSpacing { points, reach: BETWEEN.reach };
-            let rule = |n: usize, nearest: f64, until: f64, eta: f64| {
-                GridNode::rule(spread, crowded(n, nearest, until), eta, true)
-            };
-            let point = |eta: f64| rule(inner, NEAREST_TO_END, until(eta), eta);
-            Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0))
-        })
+        static GRIDS: [OnceLock<BetweenGrid>; FINENESSES] = [const { OnceLock::new() }; FINENESSES];
+        GRIDS[fineness as usize].get_or_init(|| Self::to_end(fineness, fineness.to_date(), Behind::ToEnd))
     }
 
-    /// The grid of boundaries that end in a tip, with the last point at number `reach` of [`REACHES`].
-    pub(super) fn at_tip(reach: usize, fineness: Fineness) -> &'static Self {
-        type Grids = [[OnceLock<BetweenGrid>; REACHES.len()]; 3];
-        static GRIDS: Grids = [const { [const { OnceLock::new() }; REACHES.len()] }; 3];
-        GRIDS[fineness as usize][reach].get_or_init(|| {
-            let spread = PointSpacing { points: fineness.points(), reach: REACHES[reach] };
-            let rule =
-                |n: usize, nearest: f64, eta: f64| GridNode::rule(spread, crowded(n, nearest, until(eta)), eta, true);
-            let (inner, spot) = fineness.nodes();
-            let point = |eta: f64| rule(inner, NEAREST_TO_END, eta);
-            Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, 0.0))
-        })
+    /// The grid of boundaries that end in a tip.
+    pub(super) fn at_tip(fineness: Fineness) -> &'static Self {
+        static GRIDS: [OnceLock<BetweenGrid>; FINENESSES] = [const { OnceLock::new() }; FINENESSES];
+        GRIDS[fineness as usize].get_or_init(|| Self::to_end(fineness, fineness.of_window(), Behind::Tail))
+    }
+
+    fn to_end(fineness: Fineness, numbers: Numbers, behind: Behind) -> Self {
+        let Numbers { points, inner, spot } = numbers;
+        let spacing = PointSpacing { points, reach: fineness.reach(), behind };
+        let rule = |n: usize, nearest: f64, eta: f64| GridNode::rule(spacing, crowded(n, nearest, until(eta)), eta);
+        let point = |eta: f64| rule(inner, NEAREST_TO_END, eta);
+        Self::new(spacing, point, rule(spot, fineness.spot_nearest(), 0.0))
     }
 
     /// The grid of boundaries that run away and turn at η = `FALLING_CELL`·`corner`, or nowhere with `FALLING_CELLS`.
     pub(super) fn running_away(corner: usize, fineness: Fineness) -> &'static Self {
-        type Grids = [[OnceLock<BetweenGrid>; FALLING_CELLS + 1]; 3];
-        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING_CELLS + 1] }; 3];
+        type Grids = [[OnceLock<BetweenGrid>; FALLING_CELLS + 1]; FINENESSES];
+        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING_CELLS + 1] }; FINENESSES];
         GRIDS[fineness as usize][corner].get_or_init(|| {
             let turn = FALLING_CELL * corner as f64;
-            let spread = PointSpacing { points: fineness.points(), reach: BETWEEN.reach };
+            let Numbers { points, inner, spot } = fineness.of_window();
+            // a boundary that turns takes more nodes
+            let turns = corner < FALLING_CELLS && !fineness.is_reference();
+            let [inner, spot] = if turns { [inner, spot].map(turning) } else { [inner, spot] };
+            let reach = fineness.falling_reach();
+            let spacing = PointSpacing { points, reach, behind: Behind::Tail };
             let rule = |n: usize, nearest: f64, eta: f64| {
                 let nodes = if corner == FALLING_CELLS {
                     crowded(n, nearest, until(eta))
@@ -331,18 +411,29 @@ impl BetweenGrid {
                 } else {
                     crowded(n, nearest, FALLEN)
                 };
-                GridNode::rule(spread, nodes, eta, false)
+                GridNode::rule(spacing, nodes, eta)
             };
-            let (inner, spot) = fineness.nodes();
             let point = |eta: f64| rule(inner, FALLING.nearest, eta);
-            Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, 0.0))
+            Self::new(spacing, point, rule(spot, fineness.spot_nearest(), 0.0))
         })
     }
 
+    /// η of the places of the tail of a boundary that ends in a tip: the last point, and behind it.
+    pub(super) fn tip_tail(fineness: Fineness) -> [f64; TAIL] {
+        tail_places(fineness.reach())
+    }
+
+    /// The same of a boundary that runs away, with the distance from the last point in those of the point before.
+    pub(super) fn falling_tail(fineness: Fineness) -> [(f64, f64); TAIL] {
+        let (reach, last) = (fineness.falling_reach(), fineness.points() - 1);
+        let step = 0.5 * reach * (1.0 - (PI / last as f64).cos());
+        tail_places(reach).map(|eta| (eta, (eta - reach) / step))
+    }
+
     /// The grid with the nodes that `nodes` gives for the η of each point.
-    fn new(spread: PointSpacing, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
-        let last = spread.points - 1;
-        let eta = |z: &f64| 0.5 * spread.reach * (1.0 - z);
+    fn new(spacing: PointSpacing, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
+        let last = spacing.points - 1;
+        let eta = |z: &f64| 0.5 * spacing.reach * (1.0 - z);
         let point = |z: &f64| GridPoint { eta: eta(z), nodes: nodes(eta(z)) };
         let points = lobatto(last).iter().map(point).collect();
         Self { points, to_chebyshev: lobatto_to_chebyshev(last), spot }
@@ -350,14 +441,20 @@ impl BetweenGrid {
 }
 
 impl GridNode {
-    /// The moments of a rule `nodes` of (ξ, wait, weight), ξ = √(−ln(1 − wait)), seen from the point at `eta`; `ends`:
-    /// the boundary approaches an end.
-    fn rule(spread: PointSpacing, nodes: Vec<(f64, f64, f64)>, eta: f64, ends: bool) -> Vec<Self> {
+    /// The moments of a rule `nodes` of (ξ, wait, weight), ξ = √(−ln(1 − wait)), seen from the point at `eta`.
+    fn rule(spacing: PointSpacing, nodes: Vec<(f64, f64, f64)>, eta: f64) -> Vec<Self> {
         let node = |(xi, wait, weight): (f64, f64, f64)| {
-            let (row, end) = spread.row((eta * eta + xi * xi).sqrt(), ends);
-            Self { wait, weight, row, end }
+            let (row, known) = spacing.row((eta * eta + xi * xi).sqrt());
+            Self { wait, weight, row, known }
         };
         nodes.into_iter().map(node).collect()
+    }
+
+    /// The part of ln B that does not depend on the unknowns, from what is `known` behind the last point: the end, or the
+    /// move of ln B from the last point to each place of the tail.
+    #[inline(always)]
+    pub(super) fn known<L: Lanes>(&self, known: &[L]) -> L {
+        self.known.iter().zip(known).fold(L::splat(0.0), |sum, (w, known)| known.mul_add(L::splat(*w), sum))
     }
 
     /// ln B at the moment from the unknowns `y` at the points, and the part `fixed` that does not depend on them.
@@ -377,8 +474,8 @@ fn crowded_at(n: usize, turn: f64, until: f64) -> Vec<(f64, f64, f64)> {
     let behind = n / BEHIND;
     let of = |(xi, weight): (f64, f64)| (xi, -(-xi * xi).exp_m1(), weight * 2.0 * xi * (-xi * xi).exp());
     let before = gauss_legendre(n - behind).into_iter().map(|(u, w)| {
-        let angle = core::f64::consts::PI * u;
-        (turn * 0.5 * (1.0 - angle.cos()), w * turn * 0.5 * core::f64::consts::PI * angle.sin())
+        let angle = PI * u;
+        (turn * 0.5 * (1.0 - angle.cos()), w * turn * 0.5 * PI * angle.sin())
     });
     let end = (turn * turn + FALLEN * FALLEN).sqrt().min(until);
     let after = gauss_legendre(behind).into_iter();
@@ -409,18 +506,32 @@ pub(super) fn weights(eta: f64) -> [f64; BETWEEN.points + 1] {
     weights
 }
 
+/// η of the places of the tail behind the last point, at η = `reach`.
+fn tail_places(reach: f64) -> [f64; TAIL] {
+    let places = lobatto(TAIL - 1);
+    core::array::from_fn(|i| reach + (SPOT_NODES.last - reach) * 0.5 * (1.0 - places[i]))
+}
+
 impl PointSpacing {
-    /// Weights in ln B at `eta` of ln B at the points and at the end. Without an end, ln B beyond the last point is
-    /// that of the last point.
-    fn row(self, eta: f64, ends: bool) -> ([f64; BETWEEN.points], f64) {
-        let Self { points, reach } = self;
-        let mut row = [0.0; BETWEEN.points];
+    /// Weights in ln B at `eta` of ln B at the points, and of what is known behind them.
+    fn row(self, eta: f64) -> ([f64; MOST_POINTS], [f64; TAIL]) {
+        let Self { points, reach, behind } = self;
+        let (mut row, mut known) = ([0.0; MOST_POINTS], [0.0; TAIL]);
         if eta < reach {
             row[..points].copy_from_slice(&lobatto_row(points - 1, 1.0 - 2.0 * eta / reach));
-            return (row, 0.0);
+            return (row, known);
         }
-        let left = if ends { (-0.5 * (eta * eta - reach * reach)).exp() } else { 1.0 };
-        row[points - 1] = left;
-        (row, 1.0 - left)
+        match behind {
+            Behind::ToEnd => {
+                let left = (-0.5 * (eta * eta - reach * reach)).exp();
+                (row[points - 1], known[0]) = (left, 1.0 - left);
+            }
+            Behind::Tail => {
+                let part = (eta.min(SPOT_NODES.last) - reach) / (SPOT_NODES.last - reach);
+                known.copy_from_slice(&lobatto_row(TAIL - 1, 1.0 - 2.0 * part));
+                row[points - 1] = 1.0;
+            }
+        }
+        (row, known)
     }
 }

@@ -5,11 +5,11 @@
 //! formula. The upper boundary is solved, and starts from the same formula. Times are each lane's own. Never: a
 //! premium.
 
-use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, ends};
-use super::time_between::{BetweenGrid, Fineness, TimeBetween, to_come};
+use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search};
+use super::time_between::{BetweenGrid, Fineness, GridNode, MOST_POINTS, TAIL, TimeBetween, to_come};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
-use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
-use crate::american::settings::{BETWEEN, LAMBDA_LEAST, REACHES, SAME, TIP};
+use crate::american::moment::{Contracts, Flow, FlowTime, KnownBoundary, Moment, MomentBoundary};
+use crate::american::settings::{LAMBDA_LEAST, SAME, TIP};
 use crate::american::start::{carried, earned, explicit};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -20,9 +20,6 @@ use crate::solve::gauss;
 /// A window counts as none if exercise gains less in it, and nothing at X = 0 (part of the strike). All that is lost by
 /// it.
 const GAIN_LEAST: f64 = 1e-5;
-/// Distance of the last collocation point from the tip, of the time from the last gain at X = 0 to the date; beyond it
-/// the boundary approaches the tip (part of that time).
-const RESOLVED: f64 = 0.005;
 /// Places below the strike at which the search for the least excess of holding over exercise looks. Five deviations
 /// down; the value is smooth over half of one.
 const SCAN: usize = 10;
@@ -44,8 +41,8 @@ const TIP_FOUND: f64 = 1e-8;
 /// A boundary is found if the residual of its equations is below this (part of the strike).
 const MISSED: f64 = 1e-9;
 
-/// Inputs of a window, one contract per lane.
-pub(super) struct TippedWindow<'a, L: Lanes> {
+/// Inputs of a window of puts, one contract per lane.
+pub(super) struct PutWindow<'a, L: Lanes> {
     pub(super) terms: &'a Terms,
     /// Years from now to its begin, to the last gain from exercise at X = 0, and to the date.
     pub(super) from: f64,
@@ -59,6 +56,7 @@ pub(super) struct TippedWindow<'a, L: Lanes> {
     pub(super) sigma: L,
     /// Lanes in which exercise gains nowhere.
     pub(super) never_gains: L::Mask,
+    pub(super) fineness: Fineness,
 }
 
 /// The tip of a window and its upper boundary, by lane.
@@ -75,8 +73,8 @@ pub(super) struct Tip<L> {
 }
 
 /// Value of holding less the payoff of exercise at one time and ln X, with its derivatives in ln X and in time.
-struct Excess<L> {
-    at: ValueSlopes<L>,
+pub(super) struct Excess<L> {
+    pub(super) at: ValueSlopes<L>,
     by_time: L,
 }
 
@@ -89,33 +87,22 @@ enum RegionSide {
     Lower,
 }
 
-impl<L: FlowTime<L>> TippedWindow<'_, L> {
+impl<L: FlowTime<L>> PutWindow<'_, L> {
     /// Solves the window; `near`: the tip of a strike or of rates close by. `None`: the tip or the boundary of a lane
     /// is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    r ≥ 0, b < 0; exercise at X = 0 gains until `close`, or never
-    /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    pub(super) fn solve(
-        &self,
-        fineness: Fineness,
-        near: Option<Nearby<&Tip<L>>>,
-    ) -> Option<(ExerciseBoundary<L>, Flow<L>, Tip<L>)> {
-        let c = L::splat;
+    /// # Accuracy  `premiums_of_puts_are_those_of_the_reference`
+    pub(super) fn solve(&self, near: Option<Nearby<&Tip<L>>>) -> Option<(ExerciseBoundary<L>, Flow<L>, Tip<L>)> {
+        let (c, fineness) = (L::splat, self.fineness);
         let Terms { r, b, .. } = *self.terms;
         let contracts = Contracts::new(-1.0, [r, b], self.k, self.sigma);
         let ln_k = ln(self.k);
         let (time, x) = self.tip(&contracts, near.map(Nearby::get), ln_k)?;
         let at_rates = near.and_then(Nearby::at_rates);
-        // the points reach as near to the tip as the boundary turns there
-        let is_open = c(self.from + SAME.date).lt(self.close);
-        let turns = L::select(is_open, self.close, time);
-        let part = (turns - self.from) / ((c(self.date) - turns) * RESOLVED);
-        let most = (0..L::N).map(|lane| part.lane(lane)).fold(1.0, f64::max);
-        let resolved = most.ln().sqrt();
-        let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
-        let grid = BetweenGrid::at_tip(reach, fineness);
-        let stretch = TimeBetween::to_tip(self.terms, self.from, time, self.date, fineness, grid);
+        let grid = BetweenGrid::at_tip(fineness);
+        let stretch = TimeBetween::to_tip(self.terms, [self.from, self.date], time, fineness);
         let excess = self.excess(&contracts, time, x);
         // near the tip the region is a parabola
         let curve = excess.by_time * 2.0 / excess.at[2];
@@ -123,7 +110,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         let points = &stretch.from_points;
         let last = points.len() - 1;
         let (mut y, mut pace) =
-            at_rates.map_or(([c(0.0); BETWEEN.points], [c(1.0); BETWEEN.points]), |near| (near.upper, near.pace));
+            at_rates.map_or(([c(0.0); MOST_POINTS], [c(1.0); MOST_POINTS]), |near| (near.upper, near.pace));
         if at_rates.is_none() {
             for (i, seen) in points.iter().enumerate().rev() {
                 let away = if i == last {
@@ -136,11 +123,20 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
                 y[i] = L::select(self.never_gains, x, y[i]);
             }
         }
+        let mut tail = [y[last]; TAIL];
+        for (i, eta) in BetweenGrid::tip_tail(fineness).into_iter().enumerate().skip(1) {
+            let t = time - stretch.length * (-eta * eta).exp();
+            let ln_b = self.explicit(&contracts, t, time, tail[i - 1], RegionSide::Upper).0.max(x);
+            tail[i] = L::select(self.never_gains, x, ln_b);
+        }
+        let moves = tail.map(|ln_b| ln_b - y[last]);
+        let known = |nodes: &[GridNode]| -> Vec<L> { nodes.iter().map(|node| node.known(&moves)).collect() };
         let search = Search {
+            fixed: grid.points.iter().map(|point| known(&point.nodes)).collect(),
             pace,
             n: last,
-            missed: MISSED,
-            lower: Some(&lower),
+            missed: if fineness.is_reference() { 0.0 } else { MISSED },
+            known: Some(&lower),
             is_settled: self.never_gains,
             ..Search::to_end(&stretch, grid, contracts, self.at, [self.k, x])
         };
@@ -148,7 +144,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         if !search.solve(upper, near) {
             return None;
         }
-        let between = search.found(upper, x, ends(&grid.spot, x));
+        let between = search.found(upper, x, known(&grid.spot));
         drop(search);
         let mut moments = between.seen(&stretch);
         moments.extend(lower.from_begin);
@@ -184,14 +180,14 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
     }
 
     /// The excess of holding over exercise at ln X = `x` and the time `t` of each lane.
-    fn excess(&self, contracts: &Contracts<L>, t: L, x: L) -> Excess<L> {
+    pub(super) fn excess(&self, contracts: &Contracts<L>, t: L, x: L) -> Excess<L> {
         let at = self.holding(contracts, t, &self.wait(t)).at(x);
         Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, self.escrow(t)) }
     }
 
     /// The wait from the time `t` of each lane to the date.
     fn wait(&self, t: L) -> Wait<L> {
-        Wait::new(L::splat(self.date) - t, self.terms.t - self.date)
+        Wait::new(L::splat(self.date) - t, self.terms.t - self.date).finer(self.fineness.is_reference())
     }
 
     /// Holding less payoff at the time `t` of each lane, `wait` before the date.
@@ -276,7 +272,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         stretch: &TimeBetween<L>,
         tip: (L, L),
         curve: L,
-    ) -> (LowerBoundary<L>, L) {
+    ) -> (KnownBoundary<L>, L) {
         let c = L::splat;
         let Terms { r, b, .. } = *self.terms;
         let (time, x) = tip;
@@ -311,7 +307,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         };
         let begin = seen(c(self.from), stretch.escrow(stretch.length));
         let from_point = |left: L, escrow: L| nodes.iter().map(seen(time - left, escrow)).collect();
-        let boundary = LowerBoundary {
+        let boundary = KnownBoundary {
             from_begin: nodes
                 .iter()
                 .map(|node| {

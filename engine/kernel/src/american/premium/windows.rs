@@ -7,13 +7,18 @@
 //! table.
 
 use super::between_dates::{ExerciseBoundary, Nearby};
-use super::falling::{Falling, NO_LINE};
-use super::periods::{AfterLast, DATES_FAR, DateSolution, HeldPremium, Island, LaterExercise, Problem, WindowBoundary};
+use super::corner::Cornered;
+use super::falling::Falling;
+use super::pair::BoundaryPair;
+use super::periods::{
+    AfterLast, DateSolution, HeldPremium, Island, LaterExercise, Problem, WindowBoundary, far_deviations,
+};
 use super::time_between::{ClosingWindow, Fineness, TimeBetween};
-use super::tip::TippedWindow;
+use super::tip::PutWindow;
 use crate::american::at_date::{DatePremium, RegionEnd};
 use crate::american::moment::FlowTime;
-use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
+use crate::american::pays::two_sided;
+use crate::american::settings::{REFERENCE, SAME, TIP, WINDOW_FOUND};
 use crate::black76::European;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -25,6 +30,8 @@ use crate::solve::bracketed_root;
 const NEAR_LEAST: f64 = 0.5;
 /// A shorter window counts as none (years). Two hours: exercise earns 1e-5 of the strike, where X is next to nothing.
 const SHORTEST: f64 = 2e-4;
+/// [`SHORTEST`] of reference values. Half a minute.
+const SHORTEST_REFERENCE: f64 = 1e-6;
 
 /// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
 /// others have not, or r is below 0.
@@ -39,20 +46,18 @@ pub(super) fn put_windows<L: FlowTime<L>, T: FlowTime<L>>(
     near: Option<Nearby<&DateSolution<L>>>,
 ) -> Option<DateSolution<L>> {
     let Problem { ref terms, stop, .. } = *problem;
-    if terms.r < 0.0 {
+    if terms.r < 0.0 && !problem.fineness.is_reference() {
         return None;
     }
     let mut begins = window_starts(terms, stop);
-    let mut backwards = BackwardInduction::at_expiry(terms, strike, sigma);
+    let mut backwards = BackwardInduction::at_expiry(problem, strike, sigma);
     // a dividend on the day of expiry closes the last window
     if terms.divs.iter().all(|d| d.t <= terms.t - SAME.date) {
         backwards.after_last(begins.pop()?, begins.is_empty(), near)?;
     }
-    // a little below b = 0 boundaries bend most: later windows would leave 1e-6 of the strike in place of 2e-7
-    let bends = (-TIP.borrow_least..-NO_LINE).contains(&terms.b);
     for &from in begins.iter().rev() {
         let fineness = match problem.fineness {
-            Fineness::First if !bends => Fineness::of(stop, [from, backwards.date]),
+            Fineness::First => Fineness::of(stop, [from, backwards.date]),
             fineness => fineness,
         };
         backwards.window(from, fineness, near)?;
@@ -63,6 +68,7 @@ pub(super) fn put_windows<L: FlowTime<L>, T: FlowTime<L>>(
 /// State of the backward induction: the solution from expiry back to a date.
 struct BackwardInduction<'a, L: Lanes, T> {
     terms: &'a Terms,
+    fineness: Fineness,
     strike: T,
     k: L,
     sigma: L,
@@ -80,15 +86,33 @@ struct BackwardInduction<'a, L: Lanes, T> {
 
 impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
     /// The state right before expiry.
-    fn at_expiry(terms: &'a Terms, strike: T, sigma: L) -> Self {
-        let later = LaterExercise::of_puts([terms.t; 2], terms.t, None, None);
-        let (k, date) = (strike.in_lanes(), terms.t);
-        Self { terms, strike, k, sigma, date, later, at: None, worth: strike, windows: Vec::new(), after_last: None }
+    fn at_expiry(problem: &'a Problem, strike: T, sigma: L) -> Self {
+        let (terms, fineness) = (&problem.terms, problem.fineness);
+        let later = LaterExercise::of_puts([terms.t; 2], terms.t, None, None, fineness.is_reference());
+        Self {
+            terms,
+            fineness,
+            strike,
+            k: strike.in_lanes(),
+            sigma,
+            date: terms.t,
+            later,
+            at: None,
+            worth: strike,
+            windows: Vec::new(),
+            after_last: None,
+        }
     }
 
     /// Solves back to right after `last`, the last date before expiry, or now if `is_first`.
     fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&DateSolution<L>>>) -> Option<()> {
-        let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date, Fineness::First);
+        if self.terms.r < 0.0 {
+            self.pair(last, is_first);
+            return Some(());
+        }
+        let is_reference = self.fineness.is_reference();
+        let fineness = if is_reference { Fineness::Reference } else { Fineness::First };
+        let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date, fineness);
         let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
         let (between, at) = match (after_near, near) {
             (Some(Nearby::Alike(after)), Some(near)) => {
@@ -97,11 +121,15 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
             }
             _ => {
                 let near = after_near.map(|after| Nearby::Rates(&after.get().between));
-                (ExerciseBoundary::to_date(&stretch, None, near, self.k, self.sigma)?, None)
+                let Some(between) = ExerciseBoundary::to_date(&stretch, None, near, self.k, self.sigma) else {
+                    return self.counts_as_none();
+                };
+                (between, None)
             }
         };
         let flow = between.flow(&stretch);
-        self.later = LaterExercise::of_puts([last, self.date], self.date, None, Some((between.clone(), flow)));
+        self.later =
+            LaterExercise::of_puts([last, self.date], self.date, None, Some((between.clone(), flow)), is_reference);
         (self.date, self.at) = (last, at);
         if !is_first && self.at.is_none() {
             self.at = self.premium();
@@ -110,24 +138,46 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         Some(())
     }
 
+    /// [`Self::after_last`] with r < 0: exercise pays between two boundaries, with b below r, or never.
+    fn pair(&mut self, last: f64, is_first: bool) {
+        let Self { terms, k, sigma, date, .. } = *self;
+        if !two_sided(-1.0, terms) {
+            return;
+        }
+        let Some(pair) = BoundaryPair::new(-1.0, terms, last, k, sigma) else { return };
+        // while the boundaries have not met there is no region
+        let (lower, upper) = if pair.is_whole { (pair.far.begin(), pair.near.begin()) } else { (k, k * 0.0) };
+        self.later = LaterExercise::of_puts([last, date], date, None, Some((pair.near, pair.flow)), true);
+        let european = European::new(-1.0, k, sigma, terms.t - last, terms.r, terms.b);
+        self.later.island = Some(Island { lower, upper, paid: k, european });
+        self.worth = self.worth * (-terms.r * (date - last)).exp();
+        self.date = last;
+        if !is_first {
+            self.at = self.premium();
+        }
+    }
+
     /// Solves back to right after the date `from`: the window that begins there, if any.
     ///
     /// # Domain    `from` before the date; a dividend at the date, or the date is expiry
-    /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
+    /// # Accuracy  `premiums_of_puts_are_those_of_the_reference`
     fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&DateSolution<L>>>) -> Option<()> {
         let Self { terms, strike, k, sigma, date, .. } = *self;
         let c = L::splat;
         let end = ClosingWindow { date, strike, paid: strike - terms.a(date) };
         let closing: T =
             for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closing_time(terms, end, from));
-        let opens = T::splat(SHORTEST).le(closing - from);
+        let is_reference = self.fineness.is_reference();
+        let shortest = if is_reference { SHORTEST_REFERENCE } else { SHORTEST };
+        let opens = T::splat(shortest).le(closing - from);
         if opens.any() != opens.all() {
             return None;
         }
         // exercise that gains nothing at X = 0 may gain at a higher X
         let above = (-terms.b * (date - from)).exp_m1();
         let gains: T = for_each_strike(&end, |end| gain(terms, end, from) + end.strike * above);
-        let may_open_above = terms.b < -TIP.borrow_least && T::splat(0.0).lt(gains).any();
+        let has_tip = terms.b < -self.borrow_least();
+        let may_open_above = has_tip && T::splat(0.0).lt(gains).any();
         if !opens.any() && !may_open_above {
             // earlier windows end at the next date that has a window
             return Some(());
@@ -135,7 +185,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let at = self.at.take().or_else(|| self.premium());
         let (close, paid, at_date) = (closing.in_lanes(), end.paid.in_lanes(), at.as_ref());
         let mut window =
-            TippedWindow { terms, from, close, date, paid, at: at_date, k, sigma, never_gains: k.lt(c(0.0)) };
+            PutWindow { terms, from, close, date, paid, at: at_date, k, sigma, never_gains: k.lt(c(0.0)), fineness };
         if !opens.any() {
             window.never_gains = window.lanes_without_gain();
             if window.never_gains.all() {
@@ -152,12 +202,22 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         // a start that is alike may not lead to the boundary: then the lanes' own start is tried
         let tipped = || {
             let alike = near.and_then(|near| near.and_then(WindowBoundary::tip));
-            let own = || if alike.is_some() { window.solve(fineness, None) } else { None };
-            let (between, flow, tip) = window.solve(fineness, alike).or_else(own)?;
+            let own = || if alike.is_some() { window.solve(None) } else { None };
+            let (between, flow, tip) = window.solve(alike).or_else(own)?;
             Some((between, flow, WindowBoundary::Tip(Box::new(tip))))
         };
         let falling = || {
-            let stretch = TimeBetween::to_close(terms, from, closing, end, fineness);
+            if is_reference && terms.b > 0.0 {
+                match window.with_corner() {
+                    Cornered::Solved(between, flow, falling) => {
+                        return Some((between, flow, WindowBoundary::Falling(Box::new(falling))));
+                    }
+                    // of one contract the shape of the boundary serves
+                    Cornered::Missed if L::N > 1 => return None,
+                    Cornered::Missed | Cornered::Absent => {}
+                }
+            }
+            let stretch = TimeBetween::to_close(terms, from, [T::splat(from), closing], end, fineness);
             let alike = near.and_then(|near| near.and_then(WindowBoundary::falling));
             let alike = alike.filter(|near| is_long || near.at_rates().is_some()).or(next.map(Nearby::Alike));
             let solve = |near: Option<Nearby<&Falling<L>>>| Falling::solve(&stretch, at_date, near, k, sigma);
@@ -166,14 +226,18 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
             let flow = between.flow(&stretch);
             Some((between, flow, WindowBoundary::Falling(Box::new(falling))))
         };
-        let at_rates = near.and_then(Nearby::at_rates);
-        let (between, flow, ends) = if at_rates.map_or(terms.b < -TIP.borrow_least, |near| near.tip().is_some()) {
-            tipped()
+        let has_tip = near.and_then(Nearby::at_rates).map_or(has_tip, |near| near.tip().is_some());
+        let solved = if has_tip {
+            tipped().or_else(|| if is_reference { falling() } else { None })
         } else {
             falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
-        }?;
+        };
+        let Some((between, flow, ends)) = solved else {
+            self.at = at;
+            return self.counts_as_none();
+        };
         let upper = between.begin();
-        self.later = LaterExercise::of_puts([from, date], terms.t, at, Some((between, flow)));
+        self.later = LaterExercise::of_puts([from, date], terms.t, at, Some((between, flow)), is_reference);
         if opens.any() {
             self.worth = strike - terms.a(from);
         } else {
@@ -187,30 +251,40 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         Some(())
     }
 
+    /// A time of exercise whose boundary is not found counts as none, of one contract at reference quality.
+    fn counts_as_none(&self) -> Option<()> {
+        (self.fineness.is_reference() && L::N == 1).then_some(())
+    }
+
+    /// Where −b is below this, a window has no tip.
+    fn borrow_least(&self) -> f64 {
+        if self.fineness.is_reference() { REFERENCE.borrow_least } else { TIP.borrow_least }
+    }
+
     /// The solution right after `stop`.
     fn first(mut self, stop: f64) -> DateSolution<L> {
         let Self { terms, k, sigma, date, .. } = self;
         let is_exercised = date - stop < SAME.date;
         if !is_exercised {
             let at = self.at.take().or_else(|| self.premium());
-            self.later = LaterExercise::of_puts([stop, date], terms.t, at, None);
+            self.later = LaterExercise::of_puts([stop, date], terms.t, at, None, self.fineness.is_reference());
         }
         let Self { later, windows, after_last, .. } = self;
         let between = later.between.as_ref().filter(|_| later.island.is_none());
         let boundary = between.map_or(L::splat(f64::NAN), ExerciseBoundary::begin);
-        let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES_FAR);
+        let far = ln(k) + sigma * ((terms.t - stop).sqrt() * far_deviations(self.fineness.is_reference()));
         let held = HeldPremium::Lanes { later: Box::new(later), at: None };
         DateSolution { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last }
     }
 
     /// The premium right after the date; `None` at expiry, where there is no premium.
     ///
-    /// # Accuracy  `regions_that_begin_above_0_are_those_of_the_recursion`
+    /// # Accuracy  `regions_that_begin_above_0_are_those_of_the_reference`
     fn premium(&self) -> Option<DatePremium<L>> {
         let Self { terms, k, sigma, date: t, ref later, .. } = *self;
         let tau = terms.t - t;
         let begin = later.between.as_ref()?.begin();
-        let far = ln(k) + sigma * tau.sqrt() * DATES_FAR;
+        let far = ln(k) + sigma * (tau.sqrt() * far_deviations(self.fineness.is_reference()));
         let at = |boundary, exercised, line: [L; 2], edge, end| DatePremium {
             phi: -1.0,
             rates: [terms.r, terms.b],
@@ -286,7 +360,7 @@ mod tests {
     use super::*;
     use crate::american::at_date::Wait;
     use crate::american::draws::{Draws, every};
-    use crate::american::recursion::{AmericanOption, Solution};
+    use crate::american::premium::now::Now;
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
     use crate::lanes::Block;
@@ -297,9 +371,9 @@ mod tests {
     }
 
     /// Three strikes, each solved from the solution of the one before, and eight volatilities: premiums agree with the
-    /// recursion to `bound` of the strike, from the boundary on.
+    /// reference to `bound` of the strike, from the boundary on.
     #[test]
-    fn premiums_of_puts_are_those_of_the_recursion() {
+    fn premiums_of_puts_are_those_of_the_reference() {
         for (t, r, b, divs, bound) in [
             (0.5, 0.04, 0.0, vec![], 3e-8),
             (0.5, 0.04, 0.02, vec![], 3e-8),
@@ -339,8 +413,8 @@ mod tests {
                 let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Alike))
                     .expect("exercised now");
                 for (lane, &sigma) in sigmas.iter().enumerate() {
-                    let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigma));
-                    let boundary = solution.boundary().expect("a boundary");
+                    let solution = Now::alone(-1.0, &terms, k, sigma);
+                    let boundary = solution.boundary();
                     for away in [0.0, 0.02, 0.05, 0.2, 0.5, 1.0] {
                         let x = boundary + away * sigma;
                         let european = european(-1.0, &Horizon::from(&terms), x.exp(), k, sigma).v;
@@ -357,7 +431,7 @@ mod tests {
 
     /// Puts at random, of eight volatilities each, most of them with a borrow rate next to 0.
     #[test]
-    fn premiums_of_random_puts_are_those_of_the_recursion() {
+    fn premiums_of_random_puts_are_those_of_the_reference() {
         let mut draws = Draws(7);
         let mut all = Vec::new();
         for _ in 0..200 {
@@ -371,11 +445,14 @@ mod tests {
                 Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
             let solved = put_windows(&problem, k, Block::load(&sigmas), None).expect("solved");
             for lane in [0, 4] {
-                let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigmas[lane]));
-                let Some(boundary) = solution.boundary().filter(|_| solved.is_exercised) else { continue };
+                let solution = Now::alone(-1.0, &terms, k, sigmas[lane]);
+                let boundary = solution.boundary();
+                if boundary.is_nan() || !solved.is_exercised {
+                    continue;
+                }
                 let off = [0.02, 0.2, 0.5].map(|away| {
                     let x = boundary + away * sigmas[lane];
-                    let want = solution.premiums([x].into_iter())[0];
+                    let want = solution.premium(x);
                     (later(&solved).premium(Block::splat(x)).lane(lane) - want).abs() / k
                 });
                 all.push((off.into_iter().fold(0.0, f64::max), b));
@@ -429,9 +506,9 @@ mod tests {
             let solved = put_windows(&problem(stop), 100.0, sigma, None).expect("solved");
             assert_eq!((solved.windows.len(), solved.is_exercised), (1, is_exercised), "from {stop}");
         }
-        // right after a date without a window the premium still agrees with the recursion
+        // right after a date without a window the premium still agrees with the reference
         let solved = put_windows(&problem(0.0), 100.0, sigma, None).expect("solved");
-        let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, 0.3));
+        let solution = Now::alone(-1.0, &terms, 100.0, 0.3);
         for x in [3.9f64, 4.2, 4.5, 4.7] {
             let want = solution.value(x)[0] - european(-1.0, &Horizon::from(&terms), x.exp(), 100.0, 0.3).v;
             let got = later(&solved).premium(Block::splat(x)).lane(0);
@@ -474,8 +551,8 @@ mod tests {
             let problem =
                 Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
             let solved = put_windows(&problem, 100.0, Block::splat(0.3), None).expect("exercised now");
-            let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, 0.3));
-            let boundary = solution.boundary().expect("a boundary");
+            let solution = Now::alone(-1.0, &terms, 100.0, 0.3);
+            let boundary = solution.boundary();
             assert!((solved.boundary.lane(0) - boundary).abs() < 1e-4, "b {b}: {boundary}");
             for away in [0.0, 0.1, 0.3, 0.6] {
                 let x = boundary + away;
@@ -489,7 +566,7 @@ mod tests {
     /// With b < 0 exercise may gain at a positive X though not at X = 0: regions with a lower end where a window
     /// begins, in some lanes or in all, now or at later dates.
     #[test]
-    fn regions_that_begin_above_0_are_those_of_the_recursion() {
+    fn regions_that_begin_above_0_are_those_of_the_reference() {
         for (r, b, gap, amount, bound) in [
             (0.04, -0.002, 1.0 / 12.0, 0.3406, 1e-5),
             (0.04, -0.003, 0.25, 1.03, 1e-5),
@@ -506,10 +583,10 @@ mod tests {
             let solved = put_windows(&problem, 100.0, Block::load(&sigmas), None).expect("solved");
             assert!(solved.windows.len() > 1, "{} regions", solved.windows.len());
             for (lane, &sigma) in sigmas.iter().enumerate() {
-                let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, sigma));
+                let solution = Now::alone(-1.0, &terms, 100.0, sigma);
                 for i in 0..12 {
                     let x = 100f64.ln() + sigma * t.sqrt() * (0.3 * f64::from(i) - 2.5);
-                    let want = solution.premiums([x].into_iter())[0];
+                    let want = solution.premium(x);
                     let got = later(&solved).premium(Block::splat(x)).lane(lane);
                     let off = (got - want).abs() / 100.0;
                     assert!(off <= bound, "r {r} b {b} σ {sigma} at {x}: {got} for {want}");
@@ -518,7 +595,7 @@ mod tests {
         }
     }
 
-    /// The difference between solutions at two rates agrees with the derivative of the recursion.
+    /// The difference between solutions at two rates agrees with the derivative of the reference.
     #[test]
     fn solutions_at_rates_close_by_are_its_derivatives() {
         let (t, r) = (0.94, 0.04);
@@ -538,13 +615,12 @@ mod tests {
                     let still = put_windows(&problem(0.0), 100.0, lanes, None).expect("exercised now");
                     let near = Some(Nearby::Rates(&still));
                     let moved = put_windows(&problem(1.0), 100.0, lanes, near).expect("exercised now");
-                    let [up, down] =
-                        [5.0, -5.0].map(|part| Solution::new(&AmericanOption::new(-1.0, &terms(part), 100.0, sigma)));
-                    let from = up.boundary().expect("a boundary").max(down.boundary().expect("a boundary"));
+                    let [up, down] = [5.0, -5.0].map(|part| Now::alone(-1.0, &terms(part), 100.0, sigma));
+                    let from = up.boundary().max(down.boundary());
                     let (mut most, mut off): (f64, f64) = (0.0, 0.0);
                     for i in 0..12 {
                         let x = from + 0.01 + 0.15 * sigma * f64::from(i);
-                        let [high, low] = [&up, &down].map(|solution| solution.premiums([x].into_iter())[0]);
+                        let [high, low] = [&up, &down].map(|solution| solution.premium(x));
                         let [after, before] =
                             [&moved, &still].map(|first| later(first).premium(Block::splat(x)).lane(0));
                         let want = (high - low) / 10.0;
@@ -557,7 +633,7 @@ mod tests {
     }
 
     /// Windows of hours to a week, in which the boundary runs away at once: nearly all are found, each from the
-    /// solution of the strike before, and agree with the recursion.
+    /// solution of the strike before, and agree with the reference.
     #[test]
     fn boundaries_of_short_windows_are_found() {
         let mut draws = Draws(1);
@@ -583,9 +659,8 @@ mod tests {
                     continue;
                 };
                 let divs = every(gap, gap, t - first, amount);
-                let solution =
-                    Solution::new(&AmericanOption::new(-1.0, &Terms { t: t - first, r, b, divs }, k, sigmas[2]));
-                let want = solution.boundary().expect("a boundary");
+                let solution = Now::alone(-1.0, &Terms { t: t - first, r, b, divs }, k, sigmas[2]);
+                let want = solution.boundary();
                 let away = |ln_b: f64| (k.ln() - ln_b) / sigmas[2];
                 // what lies further down is hardly met
                 if b > 0.0 && away(want) < 2.5 {
