@@ -409,7 +409,7 @@ fn comments_end_at_120_columns() {
 }
 
 #[test]
-fn files_that_comments_name_exist() {
+fn source_files_that_comments_and_documents_name_exist() {
     let all: Vec<(String, String)> = ["benches", "engine", "golden", "python", "shim"]
         .iter()
         .flat_map(|under| {
@@ -417,16 +417,21 @@ fn files_that_comments_name_exist() {
         })
         .collect();
     let mut seen = 0;
-    for (place, text) in &all {
-        for line in text.lines().map(str::trim_start).filter(|line| line.starts_with("//")) {
-            for name in line.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs") && !name.contains(' ')) {
-                seen += 1;
-                let is_it = |file: &String| file == name || file.ends_with(&format!("/{name}"));
-                assert!(all.iter().any(|(file, _)| is_it(file)), "{place}: `{name}` is not there");
-            }
+    let mut check = |place: &str, line: &str| {
+        for name in line.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs") && !name.contains(' ')) {
+            seen += 1;
+            let is_it = |file: &String| file == name || file.ends_with(&format!("/{name}"));
+            assert!(all.iter().any(|(file, _)| is_it(file)), "{place}: `{name}` is not there");
         }
+    };
+    for (place, text) in &all {
+        text.lines().map(str::trim_start).filter(|line| line.starts_with("//")).for_each(|line| check(place, line));
     }
-    assert!(seen > 50, "{seen} names");
+    for path in documents() {
+        let text = fs::read_to_string(&path).unwrap();
+        text.lines().for_each(|line| check(&path.display().to_string(), line));
+    }
+    assert!(seen > 80, "{seen} names");
 }
 
 /// Words of a private English that nobody should have to read, each with the plain ones.

@@ -37,7 +37,7 @@ pub fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
     (0..n).map(node).collect()
 }
 
-/// Most nodes of a Gauss rule that is kept. Above the most that any quadrature of the recursion takes.
+/// Most nodes of a Gauss rule that is kept. Above the most that any quadrature of a boundary takes.
 const MOST_NODES: usize = 64;
 
 /// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.

@@ -51,6 +51,8 @@ const STALLED_AFTER: usize = 7;
 const STALLED: f64 = 0.02;
 /// Greatest residual of the equations of a boundary whose steps no longer shrink (part of the strike).
 const MISSED_STALLED: f64 = 1e-7;
+/// Distances of a boundary from its end to start from, one after the other until it is found, parts of the usual start.
+const STARTS: [f64; 4] = [1.0, 0.5, 2.0, 0.25];
 /// Most steps of Newton's method from the boundary at one rate to that at the next; two or three as a rule.
 const FOLLOW_STEPS: usize = 4;
 
@@ -421,10 +423,14 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
             }
         }
         let start = BoundaryStart::new(&contracts, [stretch.tau, stretch.escrow], at, k, kink);
-        for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
-            *y = further(start.at(seen.left, end), *limit);
-        }
-        search.solve::<()>(y, None).then(|| search.found(y, end, ends(&grid.spot, end)))
+        // the last resort of one contract at reference quality
+        let starts = if stretch.fineness.is_reference() && L::N == 1 { &STARTS[..] } else { &STARTS[..1] };
+        starts.iter().find_map(|part| {
+            for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
+                *y = further(end + (start.at(seen.left, end) - end) * *part, *limit);
+            }
+            search.solve::<()>(y, None).then(|| search.found(y, end, ends(&grid.spot, end)))
+        })
     }
 
     /// The boundary of strikes `ratio` times as high, where no dividends are to come.

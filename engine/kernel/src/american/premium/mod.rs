@@ -4,10 +4,10 @@
 //! them (about a microsecond a contract, every pass). The files, in the order of a build:
 //!
 //! - `layout`: the strikes and volatilities of each table;
-//! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
-//!   room's parent); `periods`: inputs and solution of a date, and the periods between dates; `time_between`,
-//!   `between_dates`, `falling` and `tip`: exercise within them; `solved`: the solution at all strikes and
-//!   volatilities;
+//! - `dates` (calls) and `windows` (puts): backwards over ex-dates, from the premium at each (`at_date` of this room's
+//!   parent); `periods`: inputs and solution of a date, and the periods between dates; `time_between`, `between_dates`,
+//!   `falling`, `tip`, `corner` and `pair`: exercise within them;
+//! - `solved`: the solution at all strikes and volatilities; `now`: that of single contracts, for reference values;
 //! - `table`: the coefficients that are kept, and their fit; `rates`: their derivatives in the rates;
 //! - `evaluate` and `exercise`: reading; `series`: arithmetic.
 //!
