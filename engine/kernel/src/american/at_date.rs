@@ -1,7 +1,7 @@
 //! The premium at an ex-date (right before it for calls, right after it for puts) and its expectation at an earlier
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
-use crate::american::settings::{DATES, REFERENCE};
+use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
@@ -17,11 +17,13 @@ const HERMITE: [(f64, f64); 4] = [
     (2.802_485_861_287_541_7, 0.009_635_220_120_788_267),
     (4.144_547_186_125_894, 0.000_112_614_538_375_367_1),
 ];
+/// Nodes of the expectation in reference values; 60 leave as much.
+const REFERENCE_NODES: usize = 48;
 /// Nodes that integrate over one side of a window to 1e-7 of the premium, where the boundary or the end of the series
 /// leaves no more than that. Tables take 0.95 of the time for it.
 const NODES_OF_SIDE: usize = 12;
 const _: () = assert!(
-    NODES_OF_SIDE.is_multiple_of(DATES.side_by_side) && REFERENCE.nodes.is_multiple_of(DATES.side_by_side),
+    NODES_OF_SIDE.is_multiple_of(DATES.side_by_side) && REFERENCE_NODES.is_multiple_of(DATES.side_by_side),
     "nodes would be left out"
 );
 /// Greatest length of one side, of the deviations to either side: boundaries of lanes lie about the mean.
@@ -113,7 +115,7 @@ impl<T: Lanes> Wait<T> {
         T: InLanes<L>,
     {
         if self.is_reference {
-            return REFERENCE.nodes;
+            return REFERENCE_NODES;
         }
         let side = (self.root * (self.window::<SLOPES>() * SIDE)).in_lanes();
         if length.le(side).all() { NODES_OF_SIDE } else { DATES.nodes }

@@ -259,7 +259,7 @@ settings! {
         /// Nodes of the flow from a date on.
         spot_nodes: usize = 20, "1", Bounded("premiums_of_puts_are_those_of_the_reference");
         /// Nodes of the flow from the begin of the first window on: its value is differentiated.
-        spot_nodes_first: usize = 36, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        spot_nodes_first: usize = 40, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Nodes of the flow from a date on, of windows that only show how a table moves with the rates.
         spot_nodes_rates: usize = 15, "1", Bounded("puts_with_dividends_meet_their_bounds");
     }
@@ -272,10 +272,10 @@ settings! {
         lower_nodes: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_reference");
     }
 
-    /// Reference values: the solves of tables, as fine as pays (`premium/now.rs`). Boundaries of the premium's room.
-    REFERENCE: ReferenceSettings {
+    /// Reference values: the solves of tables, as fine as pays (`premium/now.rs`).
+    REFERENCE: FinestSettings {
         /// Collocation points of a boundary. The cost grows with the square.
-        points: usize = 24, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        points: usize = 24, "1", Measured("20 leave twice the error next to a corner");
         /// η of the last collocation point of a boundary that approaches an end.
         reach: f64 = 3.2, "1", Measured("2.7 lose the boundaries before a corner");
         /// η of the last collocation point of a boundary that falls to 0.
@@ -284,22 +284,8 @@ settings! {
         inner: usize = 32, "1", Measured("20 leave 1e-9 of the strike more, 48 no less");
         /// Nodes of the flow from a date on, for a spot at any distance from the boundary.
         spot_nodes: usize = 64, "1", Measured("96 leave as much");
-        /// √(time/life) from which the nodes of the flow from a date on spread out.
-        spot_nearest: f64 = 0.01, "√(time/life)", Measured("0.005 and 0.03 leave as much");
         /// Terms of a series of a usual length.
         terms: usize = 100, "1", Measured("80 leave ten times the error of dual gamma where a call's region ends");
-        /// Most terms of a series.
-        most_terms: usize = 160, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Nodes of the expectation of a premium.
-        nodes: usize = 48, "1", Measured("60 leave as much");
-        /// Deviations beyond which a premium counts as none or as a line.
-        far: f64 = 7.5, "standard deviations", Measured("9 leave as much");
-        /// Places at which a region of exercise that ends is looked for.
-        scan: usize = 60, "1", Bounded("values_are_those_of_a_tree");
-        /// Where −b is below this, a put's window is solved as with b = 0.
-        borrow_least: f64 = 1e-5, "per year", Measured("none leaves 2e-7 of the strike there, and a tip at 7e-6 1e-6");
-        /// Part of a window after its corner below which the shape of the boundary suffices.
-        corner_least: f64 = 0.0005, "of the window", Measured("where a corner is found the shape alone leaves up to 4e-6 of the strike; at 0.003 four times as many are off by 1e-7");
     }
 
     /// Exercise of calls until the date of their table (`premium/evaluate.rs`).

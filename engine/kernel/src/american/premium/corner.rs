@@ -9,7 +9,6 @@ use super::falling::{Falling, paces};
 use super::time_between::{BetweenGrid, ClosingWindow, Fineness, GridNode, MOST_POINTS, TimeBetween};
 use super::tip::PutWindow;
 use crate::american::moment::{Contracts, Flow, FlowTime, KnownBoundary, Moment, MomentBoundary};
-use crate::american::settings::REFERENCE;
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 
@@ -27,6 +26,9 @@ pub(super) enum Cornered<L: Lanes> {
 const CORNER: f64 = 0.015;
 /// A part before the corner that is shorter than this part of the one after it is left to the shape of the boundary.
 const EARLY_LEAST: f64 = 0.02;
+/// A part after the corner that is shorter than this part of the window is left to the shape: where a corner is found the
+/// shape alone leaves up to 4e-6 of the strike, and at 0.003 four times as many are off by 1e-7.
+const LATE_LEAST: f64 = 5e-4;
 /// Halvings in the search for the corner, which may lie anywhere near.
 const HALVINGS: usize = 12;
 /// Most steps to each point of the start: the next point is near.
@@ -120,7 +122,7 @@ impl<L: FlowTime<L>> PutWindow<'_, L> {
             let line = lines.now();
             Ok((line.gain * CORNER).lt(self.excess(contracts, self.close - after(m), line.edge).at[0]))
         };
-        let (mut longest, mut shortest) = (c(EARLY_LEAST.ln_1p()), c(-REFERENCE.corner_least.ln()));
+        let (mut longest, mut shortest) = (c(EARLY_LEAST.ln_1p()), c(-LATE_LEAST.ln()));
         let (begins, ends) = (is_before(longest)?, is_before(shortest)?);
         if !begins.any() || ends.all() {
             return Err(Cornered::Absent);

@@ -7,11 +7,11 @@
 
 use super::between_dates::ExerciseBoundary;
 use super::periods::{
-    DateSolution, FAR_LEAST, HeldPremium, LaterExercise, Period, Problem, far_deviations, top_deviations,
+    DateSolution, FAR_LEAST, HeldPremium, LaterExercise, Period, Problem, REFERENCE_FAR, far_deviations, top_deviations,
 };
 use super::time_between::Fineness;
 use crate::american::at_date::{DatePremium, RegionEnd};
-use crate::american::settings::{BETWEEN, REFERENCE, SAME};
+use crate::american::settings::{BETWEEN, SAME};
 use crate::black76::European;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -25,6 +25,8 @@ const BETWEEN_FOUND: f64 = 1e-5;
 const NOWHERE: f64 = 5.0;
 /// Places at which a region that ends is looked for. A region that lies between two of them is worth next to nothing.
 const SCAN: usize = 8;
+/// [`SCAN`] of reference values.
+const REFERENCE_SCAN: usize = 60;
 /// Most steps of the search for a boundary.
 const DATES_STEPS: usize = 60;
 /// Steps after which every second one halves the bracket.
@@ -205,7 +207,7 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         if let Some(idle) = idle {
             let most = top.min(idle).max(low);
             let mut best = c(f64::INFINITY);
-            let scan = if self.is_reference { REFERENCE.scan } else { SCAN };
+            let scan = if self.is_reference { REFERENCE_SCAN } else { SCAN };
             for i in 1..=scan {
                 let x = low + (most - low) * (i as f64 / scan as f64);
                 let here = gap(x);
@@ -270,7 +272,7 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
             return RegionEnd { x, line: later.line(1.0, x, self.width), series: None };
         }
         let [r, b] = self.rates;
-        let away = self.width * REFERENCE.far + self.width * self.width * 0.5 + (r - b).abs() * self.tau;
+        let away = self.width * REFERENCE_FAR + self.width * self.width * 0.5 + (r - b).abs() * self.tau;
         let near = later.at.as_ref().map_or(self.ln_k, |at| L::select(at.exercised, at.boundary, self.ln_k));
         let top = x.max(near.max(self.ln_k).max(boundary) + away + TOP_EXTRA);
         let line = later.line(1.0, top, self.width);

@@ -17,7 +17,7 @@ use crate::lanes::{Lanes, Mask};
 const LAST_DATE: f64 = 2.0 * SAME.date;
 
 /// Contracts of one expiry and right, solved back to now.
-pub(in crate::american) struct Now<L: Lanes> {
+pub(crate) struct Now<L: Lanes> {
     phi: f64,
     /// The strike less the dividends to come.
     paid: L,
@@ -37,7 +37,7 @@ impl<L: FlowTime<L>> Now<L> {
     /// # Accuracy  of a price 1e-8 of max(V, 5 % of S) at 99 of 100: golden/tolerances.csv, `american_div_accurate`
     /// # Cost      1 ms for eight contracts and each ex-date that matters
     /// # Source    docs/american.md
-    pub(in crate::american) fn new(phi: f64, terms: &Terms, k: L, sigma: L) -> Option<Self> {
+    pub(crate) fn new(phi: f64, terms: &Terms, k: L, sigma: L) -> Option<Self> {
         let terms = that_count(phi, terms);
         let mut solved = Self::held(phi, &terms, k, sigma);
         if two_sided(phi, &terms) {
@@ -84,7 +84,7 @@ impl<L: FlowTime<L>> Now<L> {
     }
 
     /// Value and first four derivatives in ln X, where the option is held.
-    pub(in crate::american) fn value(&self, x: L) -> [L; 5] {
+    pub(crate) fn value(&self, x: L) -> [L; 5] {
         let mut value = self.european.slopes(x, exp(x));
         if let Some(later) = &self.later {
             value.iter_mut().zip(later.slopes(x)).for_each(|(value, premium)| *value += premium);
@@ -101,7 +101,7 @@ impl<L: FlowTime<L>> Now<L> {
     }
 
     /// ln B now; NaN: there is no boundary.
-    pub(in crate::american) fn boundary(&self) -> L {
+    pub(crate) fn boundary(&self) -> L {
         self.near
     }
 
@@ -111,7 +111,7 @@ impl<L: FlowTime<L>> Now<L> {
     }
 
     /// True if exercise is optimal now.
-    pub(in crate::american) fn is_exercised(&self, x: L) -> L::Mask {
+    pub(crate) fn is_exercised(&self, x: L) -> L::Mask {
         let zero = L::splat(0.0);
         let beyond = zero.le((x - self.near) * self.phi);
         self.far.map_or(beyond, |far| beyond & ((x - far) * self.phi).le(zero))
@@ -120,7 +120,7 @@ impl<L: FlowTime<L>> Now<L> {
 
 impl Now<f64> {
     /// Solves one contract, which always has a solution: exercise along a boundary that is not found counts as none.
-    pub(in crate::american) fn alone(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
+    pub(crate) fn alone(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
         Self::new(phi, terms, k, sigma).unwrap_or_else(|| Self::held(phi, terms, k, sigma))
     }
 }

@@ -4,7 +4,7 @@
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::falling::Falling;
 use super::now::Now;
-use super::series::Lobatto;
+use super::series::{Lobatto, MOST_TERMS};
 use super::time_between::{Fineness, TimeBetween};
 use super::tip::Tip;
 use crate::american::at_date::{DatePremium, Series, Wait};
@@ -20,6 +20,8 @@ use std::sync::Arc;
 const USUAL: f64 = 9.5;
 /// Standard deviations below K − A down to which a series reaches.
 const DATES_FAR: f64 = 4.5;
+/// Standard deviations beyond which a premium counts as none or as a line in reference values; 9 leave as much.
+pub(super) const REFERENCE_FAR: f64 = 7.5;
 /// Lower bound of K − A where a series begins `DATES_FAR` below it (part of the strike).
 pub(super) const FAR_LEAST: f64 = 0.3;
 /// Standard deviations above K where a date at which nothing is exercised is cut in two.
@@ -97,12 +99,12 @@ pub(super) struct Period {
 
 /// Standard deviations from K − A or K to which a series reaches.
 pub(super) fn far_deviations(is_reference: bool) -> f64 {
-    if is_reference { REFERENCE.far } else { DATES_FAR }
+    if is_reference { REFERENCE_FAR } else { DATES_FAR }
 }
 
 /// Standard deviations above K, or below a put's lowest boundary, where a date is cut in two.
 pub(super) fn top_deviations(is_reference: bool) -> f64 {
-    if is_reference { REFERENCE.far } else { DATES_TOP }
+    if is_reference { REFERENCE_FAR } else { DATES_TOP }
 }
 
 impl Period {
@@ -271,7 +273,7 @@ impl<L: InLanes<L>> LaterExercise<L> {
         let place = |u: f64| boundary - sigma * reach * (0.5 * (1.0 + u) * phi);
         let deviations = (0..L::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
         let (usual, most) = match (self.period.is_reference, self.between.is_some()) {
-            (true, _) => (REFERENCE.terms, REFERENCE.most_terms),
+            (true, _) => (REFERENCE.terms, MOST_TERMS),
             (false, true) => (BETWEEN.terms, EVALUATE.most_terms),
             (false, false) => (DATES.terms, EVALUATE.most_terms),
         };

@@ -5,7 +5,6 @@
 //! coordinate is written as a Taylor series, and products of series replace pages of hand-made chain rule. Never: a
 //! formula of finance.
 
-use crate::american::settings::REFERENCE;
 use crate::lanes::Lanes;
 use crate::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
 use core::ops::{Add, Mul, Sub};
@@ -161,6 +160,9 @@ pub(super) fn local_slope<L: Lanes>(c: &[f64], s: OnAxis<'_, L>, k: OnAxis<'_, L
     [y, y1 * (1.0 / s.axis.half)]
 }
 
+/// Most terms of a series, of a reference value: more than half as long again as usual.
+pub(super) const MOST_TERMS: usize = 160;
+
 /// The Chebyshev-Lobatto points, and the transform from values there to coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct Lobatto {
@@ -169,10 +171,9 @@ pub(super) struct Lobatto {
 }
 
 impl Lobatto {
-    /// Points and transform for series of `terms` terms, at most `REFERENCE.most_terms`.
+    /// Points and transform for series of `terms` terms, at most `MOST_TERMS`.
     pub(super) fn of(terms: usize) -> &'static Self {
-        const MOST: usize = REFERENCE.most_terms;
-        static ALL: [OnceLock<Lobatto>; MOST + 1] = [const { OnceLock::new() }; MOST + 1];
+        static ALL: [OnceLock<Lobatto>; MOST_TERMS + 1] = [const { OnceLock::new() }; MOST_TERMS + 1];
         ALL[terms]
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }

@@ -256,6 +256,9 @@ pub(super) const fn turning(n: usize) -> usize {
 /// Number of finenesses.
 const FINENESSES: usize = 4;
 
+/// √(time/life) from which the nodes of reference values spread out, for any spot; 0.005 and 0.03 leave as much.
+const REFERENCE_NEAREST: f64 = 0.01;
+
 /// Most collocation points of a boundary.
 pub(super) const MOST_POINTS: usize = REFERENCE.points;
 
@@ -321,7 +324,7 @@ impl Fineness {
 
     /// √(time/life) from which the nodes for any spot spread out.
     fn spot_nearest(self) -> f64 {
-        if self.is_reference() { REFERENCE.spot_nearest } else { BETWEEN.spot_nearest }
+        if self.is_reference() { REFERENCE_NEAREST } else { BETWEEN.spot_nearest }
     }
 }
 

@@ -18,7 +18,7 @@ use super::tip::PutWindow;
 use crate::american::at_date::{DatePremium, RegionEnd};
 use crate::american::moment::FlowTime;
 use crate::american::pays::two_sided;
-use crate::american::settings::{REFERENCE, SAME, TIP, WINDOW_FOUND};
+use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
 use crate::black76::European;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -32,6 +32,8 @@ const NEAR_LEAST: f64 = 0.5;
 const SHORTEST: f64 = 2e-4;
 /// [`SHORTEST`] of reference values. Half a minute.
 const SHORTEST_REFERENCE: f64 = 1e-6;
+/// `TIP.borrow_least` of reference values: none leaves 2e-7 of the strike there, and a tip at 7e-6 leaves 1e-6.
+const REFERENCE_BORROW_LEAST: f64 = 1e-5;
 
 /// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
 /// others have not, or r is below 0.
@@ -258,7 +260,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
 
     /// Where −b is below this, a window has no tip.
     fn borrow_least(&self) -> f64 {
-        if self.fineness.is_reference() { REFERENCE.borrow_least } else { TIP.borrow_least }
+        if self.fineness.is_reference() { REFERENCE_BORROW_LEAST } else { TIP.borrow_least }
     }
 
     /// The solution right after `stop`.
