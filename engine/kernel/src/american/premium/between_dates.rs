@@ -1,11 +1,11 @@
 //! Exercise between two ex-dates, or between the last one and expiry: the boundary, and the flow that exercise along it
 //! earns (Kim 1990).
 //!
-//! In η, t = to − (to − from)·e^(−η²), the logarithm of the boundary is a polynomial through collocation points, and at
+//! In η, t = to − (to − from)·e^(−η²), the logarithm of the boundary is a polynomial through collocation points. At
 //! each point value matching less λ times smooth pasting holds: value matching alone is an Abel equation, flat next to
-//! expiry; smooth pasting alone does not determine a boundary that runs away. One strike and volatility a lane. This file
-//! has the equations, and boundaries that end at a date or at expiry; `falling` and `tip` have the boundaries of a put's
-//! windows. Never: exercise right before a date, a table.
+//! expiry; smooth pasting alone does not determine a boundary that runs away. One strike and volatility a lane. This
+//! file has the equations, and boundaries that end at a date or at expiry; `falling` and `tip` have the boundaries of a
+//! put's windows. Never: exercise right before a date, a table.
 
 use super::time_between::{BetweenGrid, FromPoint, GridNode, MOST_POINTS, TimeBetween, turning};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};

@@ -10,12 +10,13 @@ use super::time_between::{BetweenGrid, ClosingWindow, Fineness, GridNode, MOST_P
 use super::tip::PutWindow;
 use crate::american::moment::{Contracts, Flow, FlowTime, KnownBoundary, Moment, MomentBoundary};
 use crate::elementary::exp;
-use crate::lanes::{Lanes, Mask};
+use crate::lanes::Mask;
 
-/// A window that closes along the line after a corner.
-pub(super) enum Cornered<L: Lanes> {
-    /// The boundary before the corner with the flow of the whole window, and the boundary after it.
-    Solved(ExerciseBoundary<L>, Flow<L>, Falling<L>),
+/// Both parts of a window: the boundary before the corner, the flow of the whole, and the boundary after the corner.
+type Parts<L> = (ExerciseBoundary<L>, Flow<L>, Falling<L>);
+
+/// Why a window is not solved in two parts.
+pub(super) enum NoCorner {
     /// In no lane is a corner worth a part of its own.
     Absent,
     /// Some lanes have a corner and others have not, or a boundary is not found.
@@ -47,26 +48,16 @@ impl<L: FlowTime<L>> PutWindow<'_, L> {
     /// # Shapes    one contract per lane
     /// # Domain    b > 0, reference quality
     /// # Accuracy  3e-9 of the strike between a corner at 0.005 and at 0.05
-    pub(super) fn with_corner(&self) -> Cornered<L> {
+    pub(super) fn with_corner(&self) -> Result<Parts<L>, NoCorner> {
         let Self { terms, date, k, sigma, paid, .. } = *self;
         let contracts = Contracts::new(-1.0, [terms.r, terms.b], k, sigma);
         let end = ClosingWindow { date, strike: k, paid };
-        match self.after_corner(&contracts, end) {
-            Ok(late) => {
-                let solved = self.two_parts(&contracts, end, late);
-                solved.map_or(Cornered::Missed, |(between, flow, line)| Cornered::Solved(between, flow, line))
-            }
-            Err(without) => without,
-        }
+        let late = self.after_corner(&contracts, end)?;
+        self.two_parts(&contracts, end, late).ok_or(NoCorner::Missed)
     }
 
     /// Both parts of the window, of which the second takes the `late` last years.
-    fn two_parts(
-        &self,
-        contracts: &Contracts<L>,
-        end: ClosingWindow<L>,
-        late: L,
-    ) -> Option<(ExerciseBoundary<L>, Flow<L>, Falling<L>)> {
+    fn two_parts(&self, contracts: &Contracts<L>, end: ClosingWindow<L>, late: L) -> Option<Parts<L>> {
         let Self { terms, from, close, date, at, k, sigma, .. } = *self;
         let corner = close - late;
         let line_time = TimeBetween::to_close(terms, from, [corner, close], end, Fineness::Reference);
@@ -112,23 +103,23 @@ impl<L: FlowTime<L>> PutWindow<'_, L> {
     }
 
     /// Years from the corner until the window closes, or what there is without one.
-    fn after_corner(&self, contracts: &Contracts<L>, end: ClosingWindow<L>) -> Result<L, Cornered<L>> {
+    fn after_corner(&self, contracts: &Contracts<L>, end: ClosingWindow<L>) -> Result<L, NoCorner> {
         let (c, window) = (L::splat, self.close - self.from);
         let whole = TimeBetween::to_close(self.terms, self.from, [c(self.from), self.close], end, Fineness::Reference);
         let after = |m: L| window * exp(-m);
         // true where the corner is more than that part of the window, e^(−m), before its end
         let is_before = |m: L| {
-            let lines = whole.lines(after(m)).ok_or(Cornered::Absent)?;
+            let lines = whole.lines(after(m)).ok_or(NoCorner::Absent)?;
             let line = lines.now();
             Ok((line.gain * CORNER).lt(self.excess(contracts, self.close - after(m), line.edge).at[0]))
         };
         let (mut longest, mut shortest) = (c(EARLY_LEAST.ln_1p()), c(-LATE_LEAST.ln()));
         let (begins, ends) = (is_before(longest)?, is_before(shortest)?);
         if !begins.any() || ends.all() {
-            return Err(Cornered::Absent);
+            return Err(NoCorner::Absent);
         }
         if !begins.all() || ends.any() {
-            return Err(Cornered::Missed);
+            return Err(NoCorner::Missed);
         }
         for _ in 0..HALVINGS {
             let middle = (longest + shortest) * 0.5;

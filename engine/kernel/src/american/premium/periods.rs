@@ -3,7 +3,6 @@
 
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::falling::Falling;
-use super::now::Now;
 use super::series::{Lobatto, MOST_TERMS};
 use super::time_between::{Fineness, TimeBetween};
 use super::tip::Tip;
@@ -58,12 +57,15 @@ pub(super) struct DateSolution<L: Lanes> {
     pub(super) after_last: Option<AfterLast<L>>,
 }
 
+/// The premium of one contract by ln X.
+pub(super) type PremiumFunction = Box<dyn Fn(f64) -> f64>;
+
 /// The premium while the option is held.
 pub(super) enum HeldPremium<L: Lanes> {
     /// From later exercise, one contract per lane; for calls exercised until the date also as a series, `at`.
     Lanes { later: Box<LaterExercise<L>>, at: Option<Box<DatePremium<L>>> },
-    /// Solved one by one, as reference values are.
-    Each(Vec<Now<f64>>),
+    /// Of each contract as a function of ln X, solved one by one.
+    Each(Vec<PremiumFunction>),
 }
 
 /// The boundary of a put's window, by its end.

@@ -5,7 +5,7 @@
 use super::between_dates::Nearby;
 use super::dates::{call_periods, dates_of};
 use super::now::{Now, that_count};
-use super::periods::{DateSolution, FAR_LEAST, HeldPremium, Problem, far_deviations};
+use super::periods::{DateSolution, FAR_LEAST, HeldPremium, PremiumFunction, Problem, far_deviations};
 use super::series::{Axis, Lobatto};
 use super::windows::put_windows;
 use crate::american::pays::two_sided;
@@ -185,7 +185,7 @@ impl Solved {
                     for (lane, (from, solution)) in from.iter().zip(solutions).enumerate() {
                         let (k, sigma) = (block.k.lane(lane), block.sigma.lane(lane));
                         let place = |u: &f64| from - self.phi * sigma * 0.5 * reach * (1.0 + u);
-                        let premium = |u: &f64| self.of_each(place(u), solution.premium(place(u)), k, sigma) / k;
+                        let premium = |u: &f64| self.of_each(place(u), solution(place(u)), k, sigma) / k;
                         let premiums: Vec<f64> = lobatto.points().iter().map(premium).collect();
                         out.push(lobatto.coefficients(&premiums));
                     }
@@ -226,6 +226,7 @@ impl DateSolution<Block> {
         count(|work| work.one_by_one += pairs.len() as u64);
         let solution = |&(k, sigma): &(f64, f64)| Now::alone(phi, terms, k, sigma);
         let solutions: Vec<Now<f64>> = pairs.iter().map(solution).collect();
+        let of_x = |solution: Now<f64>| -> PremiumFunction { Box::new(move |x| solution.premium(x)) };
         let boundary =
             |solution: &Now<f64>| if is_after && !solution.has_end() { solution.boundary() } else { f64::NAN };
         let [k, sigma] = [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
@@ -238,7 +239,7 @@ impl DateSolution<Block> {
             // a put's spot is not below the lower end of its region
             has_end: phi > 0.0 && solutions.iter().any(Now::has_end),
             far: ln(paid) - sigma * (terms.t.sqrt() * far_deviations(false) * phi),
-            held: HeldPremium::Each(solutions),
+            held: HeldPremium::Each(solutions.into_iter().map(of_x).collect()),
             before: None,
             windows: Vec::new(),
             after_last: None,

@@ -7,7 +7,7 @@
 //! table.
 
 use super::between_dates::{ExerciseBoundary, Nearby};
-use super::corner::Cornered;
+use super::corner::NoCorner;
 use super::falling::Falling;
 use super::pair::BoundaryPair;
 use super::periods::{
@@ -211,12 +211,12 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let falling = || {
             if is_reference && terms.b > 0.0 {
                 match window.with_corner() {
-                    Cornered::Solved(between, flow, falling) => {
+                    Ok((between, flow, falling)) => {
                         return Some((between, flow, WindowBoundary::Falling(Box::new(falling))));
                     }
                     // of one contract the shape of the boundary serves
-                    Cornered::Missed if L::N > 1 => return None,
-                    Cornered::Missed | Cornered::Absent => {}
+                    Err(NoCorner::Missed) if L::N > 1 => return None,
+                    Err(NoCorner::Missed | NoCorner::Absent) => {}
                 }
             }
             let stretch = TimeBetween::to_close(terms, from, [T::splat(from), closing], end, fineness);
