@@ -17,9 +17,9 @@
 //! - `settings`: the form of a table of settings, the numbers of a method that are a choice: unit, trade-off, reason.
 //!   The tables stand in `american/settings.rs` here, and in `settings.rs` of `calibrate`, `early`, `rates` and
 //!   `surface` of the engine. Never: a number.
-//! - `american`: American values over `Lanes`. `american/premium/` solves and reads tables of many contracts, and solves
-//!   single ones at finer rules for `american/reference.rs`. docs/american.md has the equations. Never: a column, a
-//!   symbol, a clock, rayon.
+//! - `american`: American values over `Lanes`. `american/premium/` solves and reads tables of many contracts, and
+//!   solves single ones at finer rules for `american/reference.rs`. docs/american.md has the equations. Never: a
+//!   column, a symbol, a clock, rayon.
 //! - `lattice`, `black76`, `implied`, `dividends`: trinomial lattices with all Greeks, eight strikes side by side;
 //!   European values; implied volatility; escrowed dividends. Never: a column, a symbol, a clock, rayon.
 //! - `work`: counts of what American values cost, by thread. Never: a clock.

@@ -27,8 +27,8 @@ pub(super) enum NoCorner {
 const CORNER: f64 = 0.015;
 /// A part before the corner that is shorter than this part of the one after it is left to the shape of the boundary.
 const EARLY_LEAST: f64 = 0.02;
-/// A part after the corner that is shorter than this part of the window is left to the shape: where a corner is found the
-/// shape alone leaves up to 4e-6 of the strike, and at 0.003 four times as many are off by 1e-7.
+/// A part after the corner that is shorter than this part of the window is left to the shape: where a corner is found
+/// the shape alone leaves up to 4e-6 of the strike, and at 0.003 four times as many are off by 1e-7.
 const LATE_LEAST: f64 = 5e-4;
 /// Halvings in the search for the corner, which may lie anywhere near.
 const HALVINGS: usize = 12;

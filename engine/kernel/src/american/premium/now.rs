@@ -22,8 +22,8 @@ pub(crate) struct Now<L: Lanes> {
     /// The strike less the dividends to come.
     paid: L,
     european: European<L>,
-    /// The ends of the region of exercise in ln X, towards the strike and away from it. NaN: there is no region. `None`:
-    /// the region has one end.
+    /// The ends of the region of exercise in ln X, towards the strike and away from it. NaN: there is no region.
+    /// `None`: the region has one end.
     near: L,
     far: Option<L>,
     later: Option<Box<LaterExercise<L>>>,

@@ -247,8 +247,8 @@ pub(super) enum Fineness {
     Reference,
 }
 
-/// Nodes of the flow along a boundary that turns, where one that does not takes `n`. Without more, gammas at a borrow of
-/// 0.1 % would be off by twice as much.
+/// Nodes of the flow along a boundary that turns, where one that does not takes `n`. Without more, gammas at a borrow
+/// of 0.1 % would be off by twice as much.
 pub(super) const fn turning(n: usize) -> usize {
     (n * 4).div_ceil(3)
 }
@@ -453,8 +453,8 @@ impl GridNode {
         nodes.into_iter().map(node).collect()
     }
 
-    /// The part of ln B that does not depend on the unknowns, from what is `known` behind the last point: the end, or the
-    /// move of ln B from the last point to each place of the tail.
+    /// The part of ln B that does not depend on the unknowns, from what is `known` behind the last point: the end, or
+    /// the move of ln B from the last point to each place of the tail.
     #[inline(always)]
     pub(super) fn known<L: Lanes>(&self, known: &[L]) -> L {
         self.known.iter().zip(known).fold(L::splat(0.0), |sum, (w, known)| known.mul_add(L::splat(*w), sum))
