@@ -424,13 +424,14 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
             }
         }
         let start = BoundaryStart::new(&contracts, [stretch.tau, stretch.escrow], at, k, kink);
-        // the last resort of one contract at reference quality
-        let starts = if stretch.fineness.is_reference() && L::N == 1 { &STARTS[..] } else { &STARTS[..1] };
-        starts.iter().find_map(|part| {
+        // the last resort of one contract are other starts, each tried once
+        let starts = if L::N == 1 { &STARTS[..] } else { &STARTS[..1] };
+        starts.iter().enumerate().find_map(|(i, part)| {
             for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
                 *y = further(end + (start.at(seen.left, end) - end) * *part, *limit);
             }
-            search.solve::<()>(y, None).then(|| search.found(y, end, ends(&grid.spot, end)))
+            let once = (i > 0).then_some(Nearby::Alike(()));
+            search.solve(y, once).then(|| search.found(y, end, ends(&grid.spot, end)))
         })
     }
 

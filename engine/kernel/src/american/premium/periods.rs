@@ -134,8 +134,8 @@ impl Period {
         };
         let near = after.filter(is_alike).and_then(|later| later.between.as_ref());
         let between = ExerciseBoundary::to_date(stretch, at, near.map(Nearby::Alike), k, sigma);
-        // of one contract at reference quality such exercise counts as none
-        if self.is_reference && L::N == 1 { Some(between) } else { between.map(Some) }
+        // of one contract such exercise counts as none
+        if L::N == 1 { Some(between) } else { between.map(Some) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Solves all strikes and volatilities of a table back to the date that it describes. `dates` and `windows` solve eight
 //! contracts at a time. Blocks that they cannot solve, and regions with two boundaries, are solved one contract at a
-//! time, as reference values are (`now`). Never: a table.
+//! time (`now`). Never: a table.
 
 use super::between_dates::Nearby;
 use super::dates::{call_periods, dates_of};
@@ -224,7 +224,7 @@ impl DateSolution<Block> {
     /// Solves `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
     fn one_by_one(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
         count(|work| work.one_by_one += pairs.len() as u64);
-        let solution = |&(k, sigma): &(f64, f64)| Now::alone(phi, terms, k, sigma);
+        let solution = |&(k, sigma): &(f64, f64)| Now::of_table(phi, terms, k, sigma);
         let solutions: Vec<Now<f64>> = pairs.iter().map(solution).collect();
         let of_x = |solution: Now<f64>| -> PremiumFunction { Box::new(move |x| solution.premium(x)) };
         let boundary =

@@ -48,7 +48,7 @@ pub(super) fn put_windows<L: FlowTime<L>, T: FlowTime<L>>(
     near: Option<Nearby<&DateSolution<L>>>,
 ) -> Option<DateSolution<L>> {
     let Problem { ref terms, stop, .. } = *problem;
-    if terms.r < 0.0 && !problem.fineness.is_reference() {
+    if terms.r < 0.0 && L::N > 1 {
         return None;
     }
     let mut begins = window_starts(terms, stop);
@@ -124,7 +124,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
             _ => {
                 let near = after_near.map(|after| Nearby::Rates(&after.get().between));
                 let Some(between) = ExerciseBoundary::to_date(&stretch, None, near, self.k, self.sigma) else {
-                    return self.counts_as_none();
+                    return Self::counts_as_none();
                 };
                 (between, None)
             }
@@ -149,7 +149,13 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let Some(pair) = BoundaryPair::new(-1.0, terms, last, k, sigma) else { return };
         // while the boundaries have not met there is no region
         let (lower, upper) = if pair.is_whole { (pair.far.begin(), pair.near.begin()) } else { (k, k * 0.0) };
-        self.later = LaterExercise::of_puts([last, date], date, None, Some((pair.near, pair.flow)), true);
+        self.later = LaterExercise::of_puts(
+            [last, date],
+            date,
+            None,
+            Some((pair.near, pair.flow)),
+            self.fineness.is_reference(),
+        );
         let european = European::new(-1.0, k, sigma, terms.t - last, terms.r, terms.b);
         self.later.island = Some(Island { lower, upper, paid: k, european });
         self.worth = self.worth * (-terms.r * (date - last)).exp();
@@ -230,13 +236,13 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         };
         let has_tip = near.and_then(Nearby::at_rates).map_or(has_tip, |near| near.tip().is_some());
         let solved = if has_tip {
-            tipped().or_else(|| if is_reference { falling() } else { None })
+            tipped().or_else(|| if is_reference || L::N == 1 { falling() } else { None })
         } else {
             falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
         };
         let Some((between, flow, ends)) = solved else {
             self.at = at;
-            return self.counts_as_none();
+            return Self::counts_as_none();
         };
         let upper = between.begin();
         self.later = LaterExercise::of_puts([from, date], terms.t, at, Some((between, flow)), is_reference);
@@ -253,9 +259,9 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         Some(())
     }
 
-    /// A time of exercise whose boundary is not found counts as none, of one contract at reference quality.
-    fn counts_as_none(&self) -> Option<()> {
-        (self.fineness.is_reference() && L::N == 1).then_some(())
+    /// A time of exercise whose boundary is not found counts as none, of one contract.
+    fn counts_as_none() -> Option<()> {
+        (L::N == 1).then_some(())
     }
 
     /// Where −b is below this, a window has no tip.
