@@ -178,8 +178,14 @@ pub(super) struct MomentBoundary<L> {
 }
 
 impl<L: Lanes> MomentBoundary<L> {
-    pub(super) fn new<T: InLanes<L>>(moment: &Moment<T>, ln_b: L) -> Self {
+    fn new<T: InLanes<L>>(moment: &Moment<T>, ln_b: L) -> Self {
         Self { level: ln_b - moment.drift.in_lanes(), turn: exp(ln_b) * moment.carry.in_lanes() }
+    }
+
+    /// The moment with the boundary at ln B = `ln_b`.
+    pub(super) fn with<T: InLanes<L>>(moment: Moment<T>, ln_b: L) -> (Moment<T>, Self) {
+        let edge = Self::new(&moment, ln_b);
+        (moment, edge)
     }
 }
 
@@ -203,9 +209,7 @@ impl<L: InLanes<L>> Flow<L> {
             FlowMoments::Own(moments) => self.contracts.sum(moments, x),
         }
     }
-}
 
-impl<L: InLanes<L>> Flow<L> {
     /// Adds the value and its first four derivatives in ln X.
     pub(super) fn add_slopes(&self, x: L, to: &mut [L; 5]) {
         match &self.moments {

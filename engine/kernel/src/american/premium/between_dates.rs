@@ -106,9 +106,8 @@ impl<'a, L: Lanes, T: InLanes<L>> HoldingLessPayoff<'a, L, T> {
         // the option of the other right is worth nothing
         let nowhere = k * 10f64.powf(-30.0 * contracts.phi);
         let Contracts { phi, sigma, rates: [r, b], .. } = *contracts;
-        let kept = k * (exp(tau * -r) - T::splat(1.0)).in_lanes();
         let other = European::new(-phi, nowhere, sigma, tau, r, b);
-        Self { phi, date: None, kept, borrow: L::splat(1.0) - other.share, other }
+        Self { other, ..Self::new(contracts, k, tau, T::splat(0.0), None) }
     }
 
     /// Value and slopes of holding less payoff at ln X = `x`: by parity the European option of the other right and the
@@ -454,11 +453,8 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
 
     /// The moments seen from the begin, each with its boundary.
     pub(super) fn seen<T: InLanes<L>>(&self, stretch: &TimeBetween<T>) -> Vec<(Moment<T>, MomentBoundary<L>)> {
-        let seen = |(moment, ln_b): (Moment<T>, &L)| {
-            let edge = MomentBoundary::new(&moment, *ln_b);
-            (moment, edge)
-        };
-        stretch.moments(self.spot, stretch.length).zip(&self.ln_b).map(seen).collect()
+        let moments = stretch.moments(self.spot, stretch.length);
+        moments.zip(&self.ln_b).map(|(moment, ln_b)| MomentBoundary::with(moment, *ln_b)).collect()
     }
 
     /// The boundary of a region that reaches down to `lower`.

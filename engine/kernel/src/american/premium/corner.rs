@@ -71,15 +71,12 @@ impl<L: FlowTime<L>> PutWindow<'_, L> {
             };
             line.nodes().map(of).collect()
         };
-        let edge = |(moment, (_, ln_b)): (Moment<L>, (&GridNode, L))| {
-            let edge = MomentBoundary::new(&moment, ln_b);
-            (moment, edge)
-        };
+        let from_begin = seen(stretch.length, stretch.escrow(stretch.length));
         let later = KnownBoundary {
-            from_begin: seen(stretch.length, stretch.escrow(stretch.length))
+            from_begin: from_begin
                 .into_iter()
                 .zip(line.nodes())
-                .map(edge)
+                .map(|(moment, (_, ln_b))| MomentBoundary::with(moment, ln_b))
                 .collect(),
             from_points: points.iter().map(|point| seen(point.left, point.escrow)).collect(),
             ln_b: line.nodes().map(|(_, ln_b)| ln_b).collect(),

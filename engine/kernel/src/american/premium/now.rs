@@ -1,4 +1,5 @@
-//! Reference solutions as of now, one contract per lane. Never: a table.
+//! Contracts solved back to now, one per lane: for reference values, and for tables those that eight lanes do not
+//! solve. Never: a table.
 
 use super::dates::call_periods;
 use super::pair::BoundaryPair;
@@ -30,7 +31,8 @@ pub(crate) struct Now<L: Lanes> {
 }
 
 impl<L: FlowTime<L>> Now<L> {
-    /// Solves the contracts. `None`, for more than one: lanes differ in their windows, or one is not solved.
+    /// Solves the contracts for reference values. `None`, for more than one: lanes differ in their windows, or one is
+    /// not solved.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    X, K, σ, t above 0
@@ -41,7 +43,7 @@ impl<L: FlowTime<L>> Now<L> {
         Self::solve(phi, terms, [k, sigma], Fineness::Reference)
     }
 
-    /// [`Self::new`] as fine as tables need.
+    /// [`Self::new`] at a fineness.
     fn solve(phi: f64, terms: &Terms, [k, sigma]: [L; 2], fineness: Fineness) -> Option<Self> {
         let terms = that_count(phi, terms);
         let mut solved = Self::held(phi, &terms, k, sigma);
@@ -80,6 +82,7 @@ impl<L: FlowTime<L>> Now<L> {
         Self { phi, paid: k - terms.a(0.0), european, near: L::splat(f64::NAN), far: None, later: None }
     }
 
+    /// Takes in both boundaries of contracts without dividends until expiry, in `t` years.
     fn between_two(&mut self, pair: Option<BoundaryPair<L>>, t: f64) {
         let Some(pair) = pair else { return };
         if pair.is_whole {

@@ -71,8 +71,7 @@ impl<L: FlowTime<L>> BoundaryPair<L> {
             for (node, ln_b) in boundary.nodes() {
                 let [wait, weight] = [ahead + length * node.wait, length * node.weight * sign];
                 let moment = Moment::new(contracts.rates, L::splat(wait), L::splat(weight), L::splat(0.0));
-                let edge = MomentBoundary::new(&moment, ln_b);
-                moments.push((moment, edge));
+                moments.push(MomentBoundary::with(moment, ln_b));
             }
         }
         let flow = Flow::new(L::moments(moments), contracts);

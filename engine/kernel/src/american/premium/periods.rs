@@ -33,6 +33,9 @@ const SLOPE_STEP: f64 = 1e-3;
 const ALIKE: f64 = 0.3;
 /// Step of the difference for the fourth slope in x (deviations until the date). Its error is of fourth order.
 const FOURTH_STEP: f64 = 0.02;
+/// Last terms of a series of reference values are dropped below this part of its largest term. A tenth of what
+/// rounding leaves of a premium; each earlier date sums the terms some thousand times.
+const ROUNDING: f64 = 1e-14;
 /// Lower bound of the length of a series (standard deviations). A series over nothing divides by it.
 const REACH_LEAST: f64 = 0.1;
 
@@ -280,7 +283,14 @@ impl<L: InLanes<L>> LaterExercise<L> {
             (false, false) => (DATES.terms, EVALUATE.most_terms),
         };
         let terms = (usual as f64 * (deviations / USUAL).max(1.0)) as usize;
-        (reach, Lobatto::of(terms.min(most)).lanes(|u| of(place(u))))
+        let mut series = Lobatto::of(terms.min(most)).lanes(|u| of(place(u)));
+        if self.period.is_reference {
+            let largest = series.iter().fold(L::splat(0.0), |largest, term| largest.max(term.abs()));
+            let least = largest * ROUNDING;
+            let last = series.iter().rposition(|term| least.lt(term.abs()).any()).unwrap_or(0);
+            series.truncate(last + 1);
+        }
+        (reach, series)
     }
 }
 

@@ -426,7 +426,8 @@ impl BetweenGrid {
         tail_places(fineness.reach())
     }
 
-    /// The same of a boundary that runs away, with the distance from the last point in those of the point before.
+    /// η of the places of the tail of a boundary that runs away, each with its distance from the last point, in
+    /// distances of that from the point before.
     pub(super) fn falling_tail(fineness: Fineness) -> [(f64, f64); TAIL] {
         let (reach, last) = (fineness.falling_reach(), fineness.points() - 1);
         let step = 0.5 * reach * (1.0 - (PI / last as f64).cos());

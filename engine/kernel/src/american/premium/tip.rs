@@ -308,14 +308,7 @@ impl<L: FlowTime<L>> PutWindow<'_, L> {
         let begin = seen(c(self.from), stretch.escrow(stretch.length));
         let from_point = |left: L, escrow: L| nodes.iter().map(seen(time - left, escrow)).collect();
         let boundary = KnownBoundary {
-            from_begin: nodes
-                .iter()
-                .map(|node| {
-                    let moment = begin(node);
-                    let edge = MomentBoundary::new(&moment, node.1);
-                    (moment, edge)
-                })
-                .collect(),
+            from_begin: nodes.iter().map(|node| MomentBoundary::with(begin(node), node.1)).collect(),
             from_points: stretch.from_points.iter().map(|seen| from_point(seen.left, seen.escrow)).collect(),
             ln_b: nodes.iter().map(|node| node.1).collect(),
         };

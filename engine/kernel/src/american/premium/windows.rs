@@ -35,8 +35,8 @@ const SHORTEST_REFERENCE: f64 = 1e-6;
 /// `TIP.borrow_least` of reference values: none leaves 2e-7 of the strike there, and a tip at 7e-6 leaves 1e-6.
 const REFERENCE_BORROW_LEAST: f64 = 1e-5;
 
-/// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
-/// others have not, or r is below 0.
+/// Solves puts from expiry back to `problem.stop`; `None`, for more than one: a boundary is not found, some strikes
+/// have a window that others have not, or r is below 0.
 ///
 /// # Shapes  one contract per lane; `strike`: shared by all lanes, or per lane
 /// # Domain  `near`: the solution of one strike close by, or at rates close by, or none
